@@ -1,0 +1,60 @@
+"""Distribution `beamformer`: what a Beam worker needs by default, what a trainer needs as an extra.
+
+Names are chosen here; version bounds are stated once, in requirements.txt. A source
+distribution carries that file, so `--setup_file=./setup.py` works on Beam workers.
+"""
+
+import re
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+ROOT = Path(__file__).resolve().parent
+
+PIPELINE = ("absl-py", "apache-beam", "google-crc32c", "sentencepiece")
+TRAIN = (
+    "keras",
+    "numpy",
+    "sacrebleu",
+    "tensorboard",
+    "tensorflow",
+    "tensorflow-text",
+    "tqdm",
+)
+CHECKS = ("mypy", "pytest", "ruff")
+
+
+def read_requirements(path: Path) -> dict[str, str]:
+    """Maps each distribution's name to its requirement, such as `keras` to `keras>=3.15,<4`."""
+    requirements = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        requirement = line.partition("#")[0].strip()
+        if requirement:
+            name = re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0]
+            requirements[name] = requirement
+    return requirements
+
+
+def read_long_description(path: Path) -> str:
+    """Returns the README's text, or nothing in a tree without one."""
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+BOUNDS = read_requirements(ROOT / "requirements.txt")
+
+setup(
+    name="beamformer",
+    version="0.1.0",
+    description="The Transformer, from raw parallel text to a served translator",
+    long_description=read_long_description(ROOT / "README.md"),
+    long_description_content_type="text/markdown",
+    license="Apache-2.0",
+    packages=find_packages(include=["pipeline", "pipeline.*", "model", "trainer"]),
+    python_requires=">=3.11",
+    install_requires=[BOUNDS[name] for name in PIPELINE],
+    extras_require={
+        "train": [BOUNDS[name] for name in TRAIN],
+        "gpu": [BOUNDS["tensorflow"].replace("tensorflow", "tensorflow[and-cuda]", 1)],
+        "dev": [BOUNDS[name] for name in CHECKS],
+    },
+)
