@@ -1,0 +1,186 @@
+"""The contract between the two halves: what the pipeline writes and the trainer reads.
+
+A dataset directory holds `dataset.json` (the manifest and data card: the class `Dataset`), the
+subword model, TFRecord shards by split and length bucket, and the raw text of dev and test. The
+file `COMPLETED`, written last, holds the SHA-256 of `dataset.json`; readers refuse a directory
+without it, and they find shards by the manifest, never by a glob.
+"""
+
+import dataclasses
+import hashlib
+import json
+import os
+import uuid
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import UserError
+from pipeline.records import encode_example, frame_record, parse_example, read_records
+
+__all__ = ["encode_example", "frame_record", "parse_example", "read_records"]
+__all__ += ["PADDING_ID", "END_ID", "UNKNOWN_ID", "Shard", "Split", "Corpus", "Dataset"]
+__all__ += ["load_dataset", "write_dataset", "write_atomically", "read_lines"]
+
+PADDING_ID = 0  # also what the decoder starts from
+END_ID = 1
+UNKNOWN_ID = 2
+
+FORMAT_VERSION = 1
+MANIFEST = "dataset.json"
+COMPLETED = "COMPLETED"
+_COMMAND = "python -m pipeline.preprocess --output_dir="
+
+
+@dataclasses.dataclass(frozen=True)
+class Shard:
+    """One TFRecord file: pairs of one bucket. `path` is relative to the dataset directory."""
+
+    path: str
+    bucket_length: int  # tokens: the longer side of each pair has at most that many, end included
+    pairs: int
+    source_tokens: int  # end symbols included
+    target_tokens: int
+    bytes: int
+    sha256: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Split:
+    """Train, dev or test. The raw text (dev and test only) keeps every line of the corpus."""
+
+    name: str
+    pairs: int  # in the shards
+    shards: tuple[Shard, ...]
+    source_text: str | None = None  # paths relative to the dataset directory
+    target_text: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Corpus:
+    """One input, so that nobody has to ask which data it was."""
+
+    split: str
+    name: str  # of the files, source and target
+    sha256: str  # of the text as it was read, source then target
+    lines: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Dataset:
+    """A complete dataset directory: how to read it, and where everything in it came from."""
+
+    name: str
+    source_language: str
+    target_language: str
+    subwords: str  # "bpe" or "wordpiece"
+    subwords_path: str  # relative to the dataset directory
+    subwords_sha256: str
+    vocabulary_size: int
+    bucket_lengths: tuple[int, ...]  # tokens, ascending
+    splits: dict[str, Split]
+    corpora: tuple[Corpus, ...]
+    counts: dict[str, dict[str, int]]  # by split: pairs read, kept, dropped by each rule
+    padding_efficiency: dict[str, float]  # real share of positions, by bucket length and "total"
+    config: dict[str, Any]  # every flag that changes the content
+    fingerprint: str = ""  # identifies the content, whatever machine or path made it
+    format_version: int = FORMAT_VERSION
+    directory: Path = dataclasses.field(default=Path(), compare=False)
+
+    def path(self, relative: str) -> str:
+        """Returns where a file of this dataset lies."""
+        return str(self.directory / relative)
+
+    def to_json(self) -> str:
+        """Returns the text of `dataset.json`: everything but the directory."""
+        values = dataclasses.asdict(self)
+        del values["directory"]
+        return json.dumps(values, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str, directory: Path) -> "Dataset":
+        """Returns the dataset that `to_json` described."""
+        values = json.loads(text)
+        values["splits"] = {name: _split(split) for name, split in values["splits"].items()}
+        values["corpora"] = tuple(Corpus(**corpus) for corpus in values["corpora"])
+        values["bucket_lengths"] = tuple(values["bucket_lengths"])
+        return cls(**values, directory=directory)
+
+
+def load_dataset(directory: str | Path) -> Dataset:
+    """Returns the dataset in a directory, after checking that it is complete.
+
+    Raises:
+      UserError: the directory is missing, unfinished, of another version, or lacks a shard.
+    """
+    directory = Path(directory)
+    if not directory.is_dir():
+        raise UserError(f"no dataset at {directory}: make it with {_COMMAND}{directory}")
+    if not (directory / COMPLETED).exists():
+        raise UserError(
+            f"the dataset at {directory} has no {COMPLETED}: its preprocessing was interrupted or "
+            f"is still running; run {_COMMAND}{directory} again, with the same flags, to finish it"
+        )
+    text = (directory / MANIFEST).read_text("utf-8")
+    version = json.loads(text).get("format_version")
+    if version != FORMAT_VERSION:
+        raise UserError(
+            f"the dataset at {directory} has format version {version}, expected {FORMAT_VERSION}: "
+            f"make it again with {_COMMAND} and a new directory"
+        )
+    dataset = Dataset.from_json(text, directory)
+    _check_files(dataset, text)
+    return dataset
+
+
+def write_dataset(dataset: Dataset) -> Dataset:
+    """Writes the manifest, then `COMPLETED`; returns the dataset with its fingerprint filled in."""
+    dataset = dataclasses.replace(dataset, fingerprint=_fingerprint(dataset))
+    manifest = dataset.to_json().encode()
+    write_atomically(dataset.path(MANIFEST), manifest)
+    write_atomically(dataset.path(COMPLETED), hashlib.sha256(manifest).hexdigest().encode() + b"\n")
+    return dataset
+
+
+def write_atomically(path: str, data: bytes) -> None:
+    """Writes a file which exists either whole or not at all, whenever the process is killed."""
+    temporary = f"{path}.{uuid.uuid4().hex}.tmp"  # retries on another worker never share it
+    with open(temporary, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+
+
+def read_lines(path: str | Path) -> list[str]:
+    r"""Returns the lines of a text file, split on "\n" alone (U+0085 or "\r" are text)."""
+    text = Path(path).read_bytes().decode("utf-8")
+    return text.removesuffix("\n").split("\n") if text else []
+
+
+def _split(values: dict[str, Any]) -> Split:
+    shards = tuple(Shard(**shard) for shard in values.pop("shards"))
+    return Split(**values, shards=shards)
+
+
+def _check_files(dataset: Dataset, manifest: str) -> None:
+    """Raises UserError for what can be noticed without reading every shard."""
+    completed = Path(dataset.path(COMPLETED)).read_text("ascii").strip()
+    if completed != hashlib.sha256(manifest.encode()).hexdigest():
+        raise UserError(f"{dataset.path(MANIFEST)} was changed after it was completed: restore it")
+    for shard in (shard for split in dataset.splits.values() for shard in split.shards):
+        path = Path(dataset.path(shard.path))
+        size = path.stat().st_size if path.exists() else None
+        if size != shard.bytes:
+            raise UserError(
+                f"{path} has {'gone' if size is None else f'{size} bytes'}, expected "
+                f"{shard.bytes} bytes: delete {dataset.directory} and preprocess again"
+            )
+
+
+def _fingerprint(dataset: Dataset) -> str:
+    """Returns a hash of all that a trainer can see: languages, subwords, buckets, shards."""
+    splits = dataset.splits.values()
+    shards = [(shard.path, shard.sha256) for split in splits for shard in split.shards]
+    identity = [dataset.format_version, dataset.source_language, dataset.target_language]
+    identity += [dataset.subwords, dataset.subwords_sha256, dataset.bucket_lengths, shards]
+    return hashlib.sha256(json.dumps(identity).encode()).hexdigest()
