@@ -1,0 +1,95 @@
+"""Scaled dot-product and multi-head attention (§3.2)."""
+
+import math
+from typing import Any
+
+import keras
+from keras import ops
+
+from model.config import TransformerConfig
+
+Tensor = Any
+
+# Large enough that exp underflows to exactly 0 after the maximum is subtracted, so padding has no influence at all.
+_MASKED_SCORE = -1e9
+
+
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor
+) -> Tensor:
+    """Averages `value` with weights softmax(query · key / √d_k) (§3.2.1, equation 1).
+
+    The softmax is computed in float32 whatever the inputs' type.
+
+    Args:
+        query: float `[B, H, T, K]`.
+        key: float `[B, H, S, K]`.
+        value: float `[B, H, S, K']`.
+        attention_mask: bool, broadcastable to `[B, H, T, S]`; every query may look somewhere.
+
+    Returns:
+        float `[B, H, T, K']`.
+    """
+    query = query * (1.0 / math.sqrt(query.shape[-1]))
+    scores = ops.matmul(query, ops.swapaxes(key, -1, -2))  # [B, H, T, S]
+    scores = ops.where(attention_mask, ops.cast(scores, "float32"), _MASKED_SCORE)
+    weights = ops.cast(ops.softmax(scores, axis=-1), value.dtype)
+    return ops.matmul(weights, value)
+
+
+class MultiHeadAttention(keras.layers.Layer):
+    """Attention with h independent projections of queries, keys and values (§3.2.2).
+
+    The projections have no bias, as in Tensor2Tensor. Keys and values can be computed once with
+    `project` and attended to many times with `attend`: that is the decoder's cache.
+
+    Call arguments:
+        query: float `[B, T, D]`.
+        memory: float `[B, S, D]`; the same tensor as `query` for self-attention.
+        attention_mask: bool, broadcastable to `[B, H, T, S]`.
+
+    Returns:
+        float `[B, T, D]`.
+    """
+
+    def __init__(self, config: TransformerConfig, name: str) -> None:
+        super().__init__(name=name)
+        self.model_dim = config.model_dim
+        self.num_heads = config.num_heads
+        self.concatenated_dim = config.num_heads * config.value_dim
+        self.query = _projection(config.num_heads * config.key_dim, "query")
+        self.key = _projection(config.num_heads * config.key_dim, "key")
+        self.value = _projection(self.concatenated_dim, "value")
+        self.output_projection = _projection(config.model_dim, "output")
+
+    def build(self, input_shape: Any = None) -> None:
+        for projection in (self.query, self.key, self.value):
+            projection.build((None, None, self.model_dim))
+        self.output_projection.build((None, None, self.concatenated_dim))
+
+    def call(self, query: Tensor, memory: Tensor, attention_mask: Tensor) -> Tensor:
+        key, value = self.project(memory)
+        return self.attend(query, key, value, attention_mask=attention_mask)
+
+    def project(self, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """Computes the keys and values of `memory`, float `[B, S, D]`, each `[B, H, S, K]`."""
+        return self._split_heads(self.key(memory)), self._split_heads(self.value(memory))
+
+    def attend(
+        self, query: Tensor, key: Tensor, value: Tensor, *, attention_mask: Tensor
+    ) -> Tensor:
+        """Attends from `query`, float `[B, T, D]`, to projected keys and values; returns `[B, T, D]`."""
+        query = self._split_heads(self.query(query))  # [B, H, T, K]
+        heads = scaled_dot_product_attention(query, key, value, attention_mask)  # [B, H, T, K]
+        heads = ops.transpose(heads, (0, 2, 1, 3))  # [B, T, H, K]
+        batch, length = ops.shape(heads)[:2]
+        return self.output_projection(ops.reshape(heads, (batch, length, self.concatenated_dim)))
+
+    def _split_heads(self, x: Tensor) -> Tensor:
+        batch, length, size = ops.shape(x)
+        x = ops.reshape(x, (batch, length, self.num_heads, size // self.num_heads))
+        return ops.transpose(x, (0, 2, 1, 3))  # [B, H, T, K]
+
+
+def _projection(units: int, name: str) -> keras.layers.Dense:
+    return keras.layers.Dense(units, use_bias=False, kernel_initializer="glorot_uniform", name=name)

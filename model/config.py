@@ -1,0 +1,96 @@
+"""The architecture's hyper-parameters, each stated once (§3, Table 3)."""
+
+import dataclasses
+from dataclasses import field
+from typing import Literal
+
+
+@dataclasses.dataclass(frozen=True)
+class TransformerConfig:
+    """Architecture of a Transformer; the defaults are the paper's base model.
+
+    `key_dim` and `value_dim` become `model_dim // num_heads` when they are None.
+
+    Raises:
+        ValueError: if a value is out of range or sizes do not fit together.
+    """
+
+    num_layers: int = field(
+        default=6,
+        metadata={"help": "Layers N in the encoder and in the decoder, each (§3.1, Table 3 C)."},
+    )
+    model_dim: int = field(
+        default=512,
+        metadata={"help": "Size d_model of embeddings and of every layer's output (§3.1)."},
+    )
+    feed_forward_dim: int = field(
+        default=2048,
+        metadata={"help": "Inner size d_ff of the feed-forward layers (§3.3, Table 3 C)."},
+    )
+    num_heads: int = field(default=8, metadata={"help": "Attention heads h (§3.2.2, Table 3 A)."})
+    key_dim: int | None = field(
+        default=None,
+        metadata={
+            "help": "Size d_k of a head's queries and keys (§3.2.2, Table 3 A and B); "
+            "model_dim / num_heads when not given."
+        },
+    )
+    value_dim: int | None = field(
+        default=None,
+        metadata={
+            "help": "Size d_v of a head's values (§3.2.2, Table 3 A); "
+            "model_dim / num_heads when not given."
+        },
+    )
+    dropout: float = field(
+        default=0.1,
+        metadata={
+            "help": "Rate of dropout P_drop on sublayer outputs and on the sums of embeddings and "
+            "positions, 0 to 1 (§5.4, Table 3 D)."
+        },
+    )
+    norm: Literal["post", "pre"] = field(
+        default="post",
+        metadata={
+            "help": "Layer normalisation after the residual sum as in the paper (post, §3.1) or "
+            "before the sublayer (pre)."
+        },
+    )
+    positions: Literal["sinusoidal", "learned"] = field(
+        default="sinusoidal",
+        metadata={"help": "Positional encoding: fixed sinusoids (§3.5) or learned (Table 3 E)."},
+    )
+    max_positions: int = field(
+        default=1024,
+        metadata={"help": "Longest sentence in tokens that learned positions can number."},
+    )
+
+    def __post_init__(self) -> None:
+        for name in ("num_layers", "model_dim", "feed_forward_dim", "num_heads", "max_positions"):
+            _require(getattr(self, name) >= 1, f"{name} must be at least 1", getattr(self, name))
+        _require(
+            self.model_dim % 2 == 0,
+            "model_dim must be even (sine and cosine pairs, §3.5)",
+            self.model_dim,
+        )
+        _require(0 <= self.dropout < 1, "dropout must be at least 0 and below 1", self.dropout)
+        _require(self.norm in ("post", "pre"), "norm must be 'post' or 'pre'", self.norm)
+        _require(
+            self.positions in ("sinusoidal", "learned"),
+            "positions must be 'sinusoidal' or 'learned'",
+            self.positions,
+        )
+        for name in ("key_dim", "value_dim"):
+            if getattr(self, name) is None:
+                _require(
+                    self.model_dim % self.num_heads == 0,
+                    f"model_dim {self.model_dim} is not a multiple of num_heads; give {name}",
+                    self.num_heads,
+                )
+                object.__setattr__(self, name, self.model_dim // self.num_heads)
+            _require(getattr(self, name) >= 1, f"{name} must be at least 1", getattr(self, name))
+
+
+def _require(condition: bool, expected: str, received: object) -> None:
+    if not condition:
+        raise ValueError(f"{expected}; received {received!r}")

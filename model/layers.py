@@ -1,0 +1,108 @@
+"""Feed-forward sublayer, residual connection, and the shared embedding (§3.1, §3.3, §3.4)."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import keras
+from keras import ops
+
+from model.config import TransformerConfig
+
+Tensor = Any
+
+
+class FeedForward(keras.layers.Layer):
+    """Two linear maps with a ReLU between them, the same at every position (§3.3).
+
+    Call arguments:
+        x: float `[B, T, D]`.
+
+    Returns:
+        float `[B, T, D]`.
+    """
+
+    def __init__(self, config: TransformerConfig, name: str) -> None:
+        super().__init__(name=name)
+        self.model_dim = config.model_dim
+        self.feed_forward_dim = config.feed_forward_dim
+        self.inner = keras.layers.Dense(self.feed_forward_dim, activation="relu", name="inner")
+        self.outer = keras.layers.Dense(self.model_dim, name="outer")
+
+    def build(self, input_shape: Any = None) -> None:
+        self.inner.build((None, None, self.model_dim))
+        self.outer.build((None, None, self.feed_forward_dim))
+
+    def call(self, x: Tensor) -> Tensor:
+        return self.outer(self.inner(x))
+
+
+class Residual(keras.layers.Layer):
+    """A residual connection around a sublayer, with dropout and layer normalisation (§3.1, §5.4).
+
+    `norm="post"` computes LayerNorm(x + Dropout(sublayer(x))), the paper's; `norm="pre"` computes
+    x + Dropout(sublayer(LayerNorm(x))).
+
+    Call arguments:
+        x: float `[B, T, D]`.
+        sublayer: function of `[B, T, D]` that returns `[B, T, D]`.
+        training: whether dropout is active.
+
+    Returns:
+        float `[B, T, D]`.
+    """
+
+    def __init__(self, config: TransformerConfig, name: str) -> None:
+        super().__init__(name=name)
+        self.model_dim = config.model_dim
+        self.norm_first = config.norm == "pre"
+        self.norm = layer_normalization(name="norm")
+        self.dropout = keras.layers.Dropout(config.dropout, name="dropout")
+
+    def build(self, input_shape: Any = None) -> None:
+        self.norm.build((None, None, self.model_dim))
+
+    def call(
+        self, x: Tensor, sublayer: Callable[[Tensor], Tensor], training: bool = False
+    ) -> Tensor:
+        if self.norm_first:
+            return x + self.dropout(sublayer(self.norm(x)), training=training)
+        return self.norm(x + self.dropout(sublayer(x), training=training))
+
+
+class SharedEmbedding(keras.layers.Layer):
+    """One matrix for source tokens, target tokens and the map to logits (§3.4).
+
+    Embeddings are multiplied by √d_model. Rows are drawn from a normal distribution of standard
+    deviation d_model^-0.5, as in Tensor2Tensor, so that both uses start at unit scale.
+
+    Call arguments:
+        tokens: int `[B, T]`.
+
+    Returns:
+        float `[B, T, D]`.
+    """
+
+    def __init__(self, config: TransformerConfig, vocabulary_size: int, name: str) -> None:
+        super().__init__(name=name)
+        self.vocabulary_size = vocabulary_size
+        self.model_dim = config.model_dim
+
+    def build(self, input_shape: Any = None) -> None:
+        self.matrix = self.add_weight(
+            shape=(self.vocabulary_size, self.model_dim),
+            initializer=keras.initializers.RandomNormal(stddev=self.model_dim**-0.5),
+            name="matrix",
+        )
+
+    def call(self, tokens: Tensor) -> Tensor:
+        return ops.take(self.matrix, tokens, axis=0) * math.sqrt(self.model_dim)
+
+    def logits(self, x: Tensor) -> Tensor:
+        """Maps float `[B, T, D]` to logits, float32 `[B, T, V]` (§3.4)."""
+        return ops.cast(ops.matmul(x, ops.transpose(self.matrix)), "float32")
+
+
+def layer_normalization(name: str) -> keras.layers.LayerNormalization:
+    """Layer normalisation with Tensor2Tensor's ε of 1e-6."""
+    return keras.layers.LayerNormalization(epsilon=1e-6, name=name)

@@ -1,0 +1,70 @@
+"""Positional encodings, added to the embeddings (§3.5, Table 3 E)."""
+
+import math
+from typing import Any
+
+import keras
+from keras import ops
+
+from model.config import TransformerConfig
+
+Tensor = Any
+
+
+class SinusoidalPositions(keras.layers.Layer):
+    """Fixed sinusoids of geometrically growing wavelengths, 2π to 10000 · 2π (§3.5).
+
+    Position p has sin(p / 10000^(2i/D)) at index 2i and the cosine at index 2i + 1, in float32.
+
+    Call arguments:
+        positions: int `[T]`, counted from 0.
+
+    Returns:
+        float32 `[T, D]`.
+    """
+
+    def __init__(self, config: TransformerConfig, name: str) -> None:
+        super().__init__(name=name, dtype="float32")
+        self.model_dim = config.model_dim
+
+    def call(self, positions: Tensor) -> Tensor:
+        exponents = ops.arange(0, self.model_dim, 2, dtype="float32") / self.model_dim
+        frequencies = ops.exp(-math.log(10000.0) * exponents)  # [D/2]
+        angles = ops.cast(positions, "float32")[:, None] * frequencies[None, :]  # [T, D/2]
+        pairs = ops.stack([ops.sin(angles), ops.cos(angles)], axis=-1)  # [T, D/2, 2]
+        return ops.reshape(pairs, (-1, self.model_dim))
+
+
+class LearnedPositions(keras.layers.Layer):
+    """One learned vector per position (Table 3 E, after Gehring et al. 2017).
+
+    Positions beyond `max_positions` share the last vector.
+
+    Call arguments:
+        positions: int `[T]`, counted from 0.
+
+    Returns:
+        float32 `[T, D]`.
+    """
+
+    def __init__(self, config: TransformerConfig, name: str) -> None:
+        super().__init__(name=name, dtype="float32")
+        self.model_dim = config.model_dim
+        self.max_positions = config.max_positions
+
+    def build(self, input_shape: Any = None) -> None:
+        self.vectors = self.add_weight(
+            shape=(self.max_positions, self.model_dim),
+            initializer=keras.initializers.RandomNormal(stddev=self.model_dim**-0.5),
+            name="vectors",
+        )
+
+    def call(self, positions: Tensor) -> Tensor:
+        return ops.take(self.vectors, ops.minimum(positions, self.max_positions - 1), axis=0)
+
+
+def make_positions(config: TransformerConfig) -> keras.layers.Layer:
+    """Makes the positional encoding that `config.positions` names."""
+    if config.positions == "learned":
+        return LearnedPositions(config, name="positions")
+    return SinusoidalPositions(config, name="positions")

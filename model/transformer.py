@@ -1,0 +1,110 @@
+"""The Transformer: embeddings, encoder, decoder and logits (§3, figure 1)."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from model.config import TransformerConfig
+from model.decoder import Decoder, KeysValues
+from model.encoder import Encoder
+from model.layers import SharedEmbedding
+from model.masks import PADDING_ID, causal_mask, padding_mask
+from model.positions import make_positions
+
+Tensor = Any
+
+
+class Transformer(keras.Model):
+    """The encoder-decoder of the paper, with one embedding matrix for both languages and the output.
+
+    The weights exist as soon as the object does. Training calls the model; search calls `encode` once
+    and `decode_step` once per output position.
+
+    Args:
+        config: the architecture.
+        vocabulary_size: V, subwords shared by source and target, padding included.
+
+    Call arguments:
+        source: int `[B, S]`, ids ending in the end symbol, then padding.
+        target: int `[B, T]`, likewise. Position t sees the target before t only: the model shifts it
+            right itself, with padding as the start symbol.
+        training: whether dropout is active.
+
+    Returns:
+        float32 `[B, T, V]`, logits of the target at each position.
+    """
+
+    def __init__(
+        self, config: TransformerConfig, vocabulary_size: int, name: str = "transformer"
+    ) -> None:
+        super().__init__(name=name)
+        self.config = config
+        self.vocabulary_size = vocabulary_size
+        self.embedding = SharedEmbedding(config, vocabulary_size, name="embedding")
+        self.positions = make_positions(config)
+        self.source_dropout = keras.layers.Dropout(config.dropout, name="source_dropout")
+        self.target_dropout = keras.layers.Dropout(config.dropout, name="target_dropout")
+        self.encoder = Encoder(config, name="encoder")
+        self.decoder = Decoder(config, name="decoder")
+        self.build()
+
+    def build(self, input_shape: Any = None) -> None:
+        self.embedding.build()
+        self.positions.build(None)
+        self.encoder.build()
+        self.decoder.build()
+        self.built = True
+
+    def call(self, source: Tensor, target: Tensor, training: bool = False) -> Tensor:
+        memory = self.encode(source, training=training)
+        x = self._embed(shift_right(target), ops.arange(ops.shape(target)[1]))
+        x = self.decoder(
+            self.target_dropout(x, training=training),
+            memory,
+            self_mask=causal_mask(ops.shape(target)[1]),
+            memory_mask=padding_mask(source),
+            training=training,
+        )
+        return self.embedding.logits(x)
+
+    def encode(self, source: Tensor, training: bool = False) -> Tensor:
+        """Encodes `source`, int `[B, S]`, into the memory, float `[B, S, D]`."""
+        x = self._embed(source, ops.arange(ops.shape(source)[1]))
+        x = self.source_dropout(x, training=training)
+        return self.encoder(x, attention_mask=padding_mask(source), training=training)
+
+    def decode_step(
+        self,
+        tokens: Tensor,
+        past: list[KeysValues],
+        memory: list[KeysValues],
+        *,
+        position: Tensor,
+        memory_mask: Tensor,
+    ) -> tuple[Tensor, list[KeysValues]]:
+        """Predicts the next token of every hypothesis.
+
+        Args:
+            tokens: int `[B, W]`, the last token of each hypothesis; padding at position 0.
+            past: from `decoder.empty_past`, then from the step before.
+            memory: from `decoder.project_memory`.
+            position: int scalar, counted from 0.
+            memory_mask: `padding_mask(source)`.
+
+        Returns:
+            float32 `[B, W, V]`, logits of the token at `position`, and the new `past`.
+        """
+        x = self._embed(tokens, ops.reshape(position, (1,)))
+        x, past = self.decoder.step(x, past, memory, position=position, memory_mask=memory_mask)
+        return self.embedding.logits(x), past
+
+    def _embed(self, tokens: Tensor, positions: Tensor) -> Tensor:
+        """Adds √D · embedding and positions in float32: bfloat16 cannot number far positions."""
+        embedded = ops.cast(self.embedding(tokens), "float32") + self.positions(positions)
+        return ops.cast(embedded, self.compute_dtype)
+
+
+def shift_right(target: Tensor) -> Tensor:
+    """Puts the start symbol in front of `target`, int `[B, T]`, and drops its last column."""
+    return ops.pad(target[:, :-1], ((0, 0), (1, 0)), constant_values=PADDING_ID)
