@@ -13,14 +13,16 @@ import pytest
 NUM_CPUS = 8
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
+@pytest.fixture(scope="session", autouse=True)
+def _cpu_devices(request: pytest.FixtureRequest) -> None:
     """Splits the CPU into eight devices if a collected test asks for `eight_cpus`.
 
     TensorFlow takes the number of devices only before its first operation, so this cannot wait
-    for the fixture. Other tests stay on the first device; but a strategy made without naming
-    its devices spans all eight.
+    for that test. Other tests stay on the first device; but a strategy made without naming its
+    devices spans all eight.
     """
-    if any("eight_cpus" in getattr(item, "fixturenames", ()) for item in session.items):
+    tests = request.session.items
+    if any("eight_cpus" in getattr(test, "fixturenames", ()) for test in tests):
         import tensorflow as tf
 
         tf.config.set_logical_device_configuration(
