@@ -5,8 +5,8 @@ agreement of gender, case and number, verb-second and verb-last order, separable
 questions, subordinate and relative clauses, compounds. Each English sentence has one translation.
 
 It flows from `words` (entry types) and the lexicon (`modifiers`, `nouns`, `things`, `verbs`)
-through inflection (`english`, `german`), `phrases` and `clauses` to what is said (`content`,
-`sentences`, `compound_sentences`) and how it is divided (`corpus`).
+through inflection (`english`, `german`), `phrases` and `clauses` to what is said (`participants`,
+`actions`, `sentences`, `compound_sentences`) and how it is divided (`corpus`).
 """
 
 from pipeline.builtin.corpus import generate_pairs

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pipeline.builtin import content as c
+from pipeline.builtin import actions as a
 from pipeline.builtin import modifiers as m
 from pipeline.builtin import nouns as n
+from pipeline.builtin import participants as w
 from pipeline.builtin import phrases as p
 from pipeline.builtin import verbs as v
 from pipeline.builtin.clauses import (
@@ -43,18 +44,18 @@ _PERSON_FRAMES = tuple(
 
 def give_reason(dice: Dice) -> Bilingual:
     """Somebody does something because of how he or she feels, or does it in spite of that."""
-    who, when = c.gendered_subject(dice), c.simple_tense(dice)
-    main = statement(c.action(dice, who, when, negated=dice.chance(0.3), willing=True))
+    who, when = w.gendered_subject(dice), a.simple_tense(dice)
+    main = statement(a.action(dice, who, when, negated=dice.chance(0.3), willing=True))
     negated = dice.chance(0.25)
-    clause = c.mood(dice, p.person_pronoun(who), when, negated=negated)
+    clause = a.mood(dice, p.person_pronoun(who), when, negated=negated)
     return _after(main, subordinate(clause, dice.one_of((BECAUSE, BECAUSE, ALTHOUGH))))
 
 
 def concede(dice: Dice) -> Bilingual:
     """Although somebody feels so, … : the German main clause starts with its verb."""
-    who, when = c.gendered_subject(dice), c.simple_tense(dice)
-    opening = subordinate(c.mood(dice, who, when), dice.one_of((ALTHOUGH, BECAUSE)))
-    main = c.action(dice, p.person_pronoun(who), when, negated=dice.chance(0.4), willing=True)
+    who, when = w.gendered_subject(dice), a.simple_tense(dice)
+    opening = subordinate(a.mood(dice, who, when), dice.one_of((ALTHOUGH, BECAUSE)))
+    main = a.action(dice, p.person_pronoun(who), when, negated=dice.chance(0.4), willing=True)
     return _before(opening, inverted(main))
 
 
@@ -62,31 +63,31 @@ def value(dice: Dice) -> Bilingual:
     """Something is bought because it is good: "it" takes its noun's gender in German."""
     frame = dice.one_of(_VALUED_FRAMES)
     kind = dice.one_of(frame.objects)
-    thing = c.known(dice, (kind,), plain=True)
-    clause = Clause(c.subject(dice), frame.verb, tense="present", negated=dice.chance(0.2))
-    main = statement(c.with_object(clause, frame, thing))
-    quality = c.property_of(dice, p.thing_pronoun(thing), kind, negated=dice.chance(0.15))
+    thing = w.known(dice, (kind,), plain=True)
+    clause = Clause(w.subject(dice), frame.verb, tense="present", negated=dice.chance(0.2))
+    main = statement(a.with_object(clause, frame, thing))
+    quality = a.property_of(dice, p.thing_pronoun(thing), kind, negated=dice.chance(0.15))
     return _after(main, subordinate(quality, BECAUSE))
 
 
 def report(dice: Dice) -> Bilingual:
     """Somebody says that somebody does something."""
-    clause = c.perhaps_timed(dice, c.action(dice, c.subject(dice), c.tense(dice)), 0.3)
+    clause = a.perhaps_timed(dice, a.action(dice, w.subject(dice), a.tense(dice)), 0.3)
     if dice.chance(0.25):
-        clause = c.action(dice, c.subject(dice), c.tense(dice), negated=True)
-    main = statement(Clause(c.subject(dice), dice.one_of(v.STATEMENTS)))
+        clause = a.action(dice, w.subject(dice), a.tense(dice), negated=True)
+    main = statement(Clause(w.subject(dice), dice.one_of(v.STATEMENTS)))
     return _after(main, subordinate(clause, THAT))
 
 
 def wonder(dice: Dice) -> Bilingual:
     """Somebody asks, or does not know, whether or where somebody does it."""
-    who = c.subject(dice)
+    who = w.subject(dice)
     asks = Clause(who, v.ASK) if dice.chance(0.5) else Clause(who, v.KNOW_THAT, negated=True)
-    clause = c.action(dice, c.subject(dice), c.tense(dice))
+    clause = a.action(dice, w.subject(dice), a.tense(dice))
     if dice.chance(0.3):
-        activity = Clause(c.subject(dice), dice.one_of(v.ACTIVITIES), tense=c.tense(dice))
-        return _after(statement(asks), subordinate(c.perhaps_timed(dice, activity, 0.3), WHERE))
-    return _after(statement(asks), subordinate(c.perhaps_timed(dice, clause, 0.2), WHETHER))
+        activity = Clause(w.subject(dice), dice.one_of(v.ACTIVITIES), tense=a.tense(dice))
+        return _after(statement(asks), subordinate(a.perhaps_timed(dice, activity, 0.3), WHERE))
+    return _after(statement(asks), subordinate(a.perhaps_timed(dice, clause, 0.2), WHETHER))
 
 
 def depend_on_weather(dice: Dice) -> Bilingual:
@@ -94,7 +95,7 @@ def depend_on_weather(dice: Dice) -> Bilingual:
     weather = dice.one_of(m.WEATHER)
     # The weather is told in the present, and so is what depends on it.
     when: Tense = dice.one_of(m.MODALS) if dice.chance(0.35) else "present"
-    action = c.action(dice, c.subject(dice), when, negated=dice.chance(0.25), willing=True)
+    action = a.action(dice, w.subject(dice), when, negated=dice.chance(0.25), willing=True)
     joined = dice.one_of((IF, IF, BECAUSE, ALTHOUGH))
     clause = Bilingual(f"{joined.english} {weather.english}", f"{joined.german} {weather.german}")
     if dice.chance(0.65):
@@ -104,65 +105,65 @@ def depend_on_weather(dice: Dice) -> Bilingual:
 
 def order_in_time(dice: Dice) -> Bilingual:
     """Somebody does something before doing something else, or while others do."""
-    who, when = c.gendered_subject(dice), c.simple_tense(dice)
-    main = statement(c.action(dice, who, when, willing=True))
+    who, when = w.gendered_subject(dice), a.simple_tense(dice)
+    main = statement(a.action(dice, who, when, willing=True))
     if dice.chance(0.5):
         return _after(
-            main, subordinate(c.go(dice, Clause(p.person_pronoun(who), v.BE, (), when)), BEFORE)
+            main, subordinate(a.go(dice, Clause(p.person_pronoun(who), v.BE, (), when)), BEFORE)
         )
-    return _after(main, subordinate(c.action(dice, c.subject(dice), when, willing=True), WHILE))
+    return _after(main, subordinate(a.action(dice, w.subject(dice), when, willing=True), WHILE))
 
 
 def tell_of_subject(dice: Dice) -> Bilingual:
     """The man who …, …: German puts a comma on both sides of the relative clause."""
-    who = replace(c.known(dice, (n.PEOPLE,)), determiner=p.THE)
+    who = replace(w.known(dice, (n.PEOPLE,)), determiner=p.THE)
     relative = p.relative_pronoun(who, person=True)
-    said = c.perhaps_timed(dice, c.action(dice, relative, c.tense(dice)), 0.15)
+    said = a.perhaps_timed(dice, a.action(dice, relative, a.tense(dice)), 0.15)
     if dice.chance(0.6):
-        return _inside(c.mood(dice, who, "present"), subordinate(said))
-    return _inside(c.action(dice, who, c.simple_tense(dice)), subordinate(said))
+        return _inside(a.mood(dice, who, "present"), subordinate(said))
+    return _inside(a.action(dice, who, a.simple_tense(dice)), subordinate(said))
 
 
 def tell_of_object(dice: Dice) -> Bilingual:
     """The coat that the woman buys is new: the relative pronoun is an object."""
     frame = dice.one_of((*_VALUED_FRAMES, *_VALUED_FRAMES, *v.DATIVE_FRAMES[2:5]))
     kind = dice.one_of(frame.objects)
-    what = replace(c.known(dice, (kind,), plain=True), determiner=p.THE)
+    what = replace(w.known(dice, (kind,), plain=True), determiner=p.THE)
     persons = kind in (n.PEOPLE, n.RELATIVES)
     pronoun = p.relative_pronoun(what, person=persons)
-    said = subordinate(Clause(c.subject(dice), frame.verb, tense=c.simple_tense(dice)))
+    said = subordinate(Clause(w.subject(dice), frame.verb, tense=a.simple_tense(dice)))
     relative = Bilingual(
         f"{pronoun.english(subject=False)} {said.english}",
         f"{pronoun.german(frame.case)} {said.german}",
     )
-    main = c.mood(dice, what, "present") if persons else c.property_of(dice, what, kind)
+    main = a.mood(dice, what, "present") if persons else a.property_of(dice, what, kind)
     return _inside(main, relative)
 
 
 def know_somebody(dice: Dice) -> Bilingual:
     """Somebody knows the man who …: the relative clause comes last."""
     frame = dice.one_of((*_PERSON_FRAMES, *v.DATIVE_FRAMES, *v.PREPOSITION_FRAMES[:1]))
-    known = replace(c.known(dice, (n.PEOPLE,)), determiner=p.THE)
-    main = statement(c.with_object(Clause(c.subject(dice), frame.verb), frame, known))
+    known = replace(w.known(dice, (n.PEOPLE,)), determiner=p.THE)
+    main = statement(a.with_object(Clause(w.subject(dice), frame.verb), frame, known))
     relative = p.relative_pronoun(known, person=True)
-    said = subordinate(c.action(dice, relative, c.tense(dice)))
+    said = subordinate(a.action(dice, relative, a.tense(dice)))
     return Bilingual(f"{main.english} {said.english}", f"{main.german}, {said.german}")
 
 
 def have_purpose(dice: Dice) -> Bilingual:
     """Somebody goes somewhere in order to do something."""
-    who = c.subject(dice)
-    main = c.go(dice, Clause(who, v.BE, (), c.tense(dice)))
-    aim = c.act_on(dice, Clause(who, v.BE), dice.one_of(v.ERRANDS))
+    who = w.subject(dice)
+    main = a.go(dice, Clause(who, v.BE, (), a.tense(dice)))
+    aim = a.act_on(dice, Clause(who, v.BE), dice.one_of(v.ERRANDS))
     return _after(statement(main), purpose(aim))
 
 
 def join(dice: Dice) -> Bilingual:
     """Two people do two things, or one does and the other does not."""
-    when = c.simple_tense(dice)
+    when = a.simple_tense(dice)
     contrary = dice.chance(0.5)
-    first = statement(c.action(dice, c.subject(dice), when))
-    second = statement(c.action(dice, c.subject(dice), when, negated=contrary))
+    first = statement(a.action(dice, w.subject(dice), when))
+    second = statement(a.action(dice, w.subject(dice), when, negated=contrary))
     if contrary:
         return Bilingual(
             f"{first.english}, but {second.english}", f"{first.german}, aber {second.german}"

@@ -15,7 +15,7 @@ Pair = tuple[str, str]
 
 SIZES = {"train": 30_000, "dev": 500, "test": 1_000}
 # How often a word form must occur in training before dev and test may hold it.
-MIN_OCCURRENCES = 5
+MIN_OCCURRENCES = 10
 MAX_WORDS = 20
 _SEED = 20170612  # the day the paper appeared
 

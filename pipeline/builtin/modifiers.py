@@ -69,14 +69,13 @@ MOODS = (
     *(SATISFIED, SICK, THIRSTY, TIRED),
 )
 
-NAMES = tuple(
-    Name(text, gender)
-    for gender, texts in (
-        ("f", "Anna Clara Emma Eva Helga Julia Laura Lena Maria Nina Sarah Sophie"),
-        ("m", "Daniel David Jan Martin Michael Oliver Paul Peter Robert Simon Stefan Walter"),
-    )
-    for text in texts.split()
-)
+_WOMEN = ("Anna", "Clara", "Emma", "Eva", "Helga", "Julia", "Laura", "Lena", "Maria", "Nina")
+_MEN = ("Daniel", "David", "Jan", "Martin", "Michael", "Oliver", "Paul", "Peter", "Robert")
+
+WOMENS_NAMES = tuple(Name(text, "f") for text in (*_WOMEN, "Sarah", "Sophie"))
+MENS_NAMES = tuple(Name(text, "m") for text in (*_MEN, "Simon", "Stefan", "Walter"))
+# All of these form their possessive with a plain -s in German too.
+NAMES = (*WOMENS_NAMES, *MENS_NAMES)
 
 CITIES = (
     Bilingual("Berlin", "Berlin"),

@@ -77,7 +77,6 @@ class NounPhrase:
         return replace(self, determiner=self.determiner._replace(german="kein", pattern="ein"))
 
     def english(self, *, subject: bool = False) -> str:
-        del subject  # the same in either role
         head = english.plural(self.noun.english) if self.plural else self.noun.english
         words = f"{self.adjective.english} {head}" if self.adjective else head
         chosen = self.determiner
@@ -119,11 +118,9 @@ class Person:
         return self.name.gender
 
     def english(self, *, subject: bool = False) -> str:
-        del subject
         return self.name.text
 
     def german(self, case: Case) -> str:
-        del case
         return self.name.text
 
 
@@ -137,11 +134,9 @@ class Couple:
     column: Column = "plural"
 
     def english(self, *, subject: bool = False) -> str:
-        del subject
         return f"{self.first.text} and {self.second.text}"
 
     def german(self, case: Case) -> str:
-        del case
         return f"{self.first.text} und {self.second.text}"
 
 

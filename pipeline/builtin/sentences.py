@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pipeline.builtin import content as c
+from pipeline.builtin import actions as a
 from pipeline.builtin import modifiers as m
 from pipeline.builtin import nouns as n
+from pipeline.builtin import participants as w
 from pipeline.builtin import phrases as p
 from pipeline.builtin import things as t
 from pipeline.builtin import verbs as v
@@ -34,113 +35,113 @@ _THING_FRAMES = tuple(frame for frame in v.OBJECT_FRAMES if n.PEOPLE not in fram
 
 def tell(dice: Dice) -> Bilingual:
     """Who does what, often with a time, which stands first half of the times."""
-    clause = c.perhaps_timed(dice, c.action(dice, c.subject(dice), c.tense(dice)), 0.6)
+    clause = a.perhaps_timed(dice, a.action(dice, w.subject(dice), a.tense(dice)), 0.6)
     return statement(clause, time_first=dice.chance(0.5))
 
 
 def deny(dice: Dice) -> Bilingual:
     """The same with nicht or kein; a time stands first, clear of the scope of nicht."""
-    clause = c.action(dice, c.subject(dice), c.tense(dice), negated=True)
+    clause = a.action(dice, w.subject(dice), a.tense(dice), negated=True)
     if dice.chance(0.4):
-        return statement(c.timed(dice, clause), time_first=True)
+        return statement(a.timed(dice, clause), time_first=True)
     return statement(clause)
 
 
 def ask_yes_or_no(dice: Dice) -> Bilingual:
     """A question with the German verb first."""
-    return question(c.perhaps_timed(dice, c.action(dice, c.subject(dice), c.tense(dice)), 0.4))
+    return question(a.perhaps_timed(dice, a.action(dice, w.subject(dice), a.tense(dice)), 0.4))
 
 
 def ask_who(dice: Dice) -> Bilingual:
     """A question for the subject."""
-    return statement(c.perhaps_timed(dice, c.action(dice, p.WHO, c.tense(dice)), 0.5))
+    return statement(a.perhaps_timed(dice, a.action(dice, p.WHO, a.tense(dice)), 0.5))
 
 
 def ask_whom(dice: Dice) -> Bilingual:
     """A question for a person as object: wen, or wem after verbs with the dative."""
     frame = dice.one_of((*_PERSON_FRAMES, *v.DATIVE_FRAMES))
-    clause = Clause(c.subject(dice), frame.verb, tense=c.tense(dice))
+    clause = Clause(w.subject(dice), frame.verb, tense=a.tense(dice))
     asked = Bilingual(p.WHO.english(subject=False), p.WHO.german(frame.case))
-    return question(c.perhaps_timed(dice, clause, 0.5), asked)
+    return question(a.perhaps_timed(dice, clause, 0.5), asked)
 
 
 def ask_what(dice: Dice) -> Bilingual:
     """A question for a thing: what, which coat, how many apples."""
     frame = dice.one_of(_THING_FRAMES)
-    clause = Clause(c.subject(dice), frame.verb, tense=c.tense(dice))
+    clause = Clause(w.subject(dice), frame.verb, tense=a.tense(dice))
     asked = Bilingual("what", "was")
     if dice.chance(0.7):
-        thing = c.known(dice, frame.objects)
+        thing = w.known(dice, frame.objects)
         counted = thing.plural and dice.chance(0.6)
         thing = replace(thing, determiner=p.HOW_MANY if counted else p.WHICH)
         asked = Bilingual(thing.english(), thing.german(frame.case))
-    return question(c.perhaps_timed(dice, clause, 0.4), asked)
+    return question(a.perhaps_timed(dice, clause, 0.4), asked)
 
 
 def ask_where(dice: Dice) -> Bilingual:
     """A question for the place of an activity."""
-    clause = Clause(c.subject(dice), dice.one_of(v.ACTIVITIES), tense=c.tense(dice))
-    return question(c.perhaps_timed(dice, clause, 0.7), Bilingual("where", "wo"))
+    clause = Clause(w.subject(dice), dice.one_of(v.ACTIVITIES), tense=a.tense(dice))
+    return question(a.perhaps_timed(dice, clause, 0.7), Bilingual("where", "wo"))
 
 
 def ask_when_or_why(dice: Dice) -> Bilingual:
     """A question for the time or the reason."""
-    clause = c.action(dice, c.subject(dice), c.tense(dice))
+    clause = a.action(dice, w.subject(dice), a.tense(dice))
     return question(clause, dice.one_of((Bilingual("when", "wann"), Bilingual("why", "warum"))))
 
 
 def feel(dice: Dice) -> Bilingual:
     """How somebody feels or does not feel."""
-    who, when = c.subject(dice), c.simple_tense(dice)
-    clause = c.mood(dice, who, when, negated=dice.chance(0.25))
-    return statement(c.perhaps_timed(dice, clause, 0.7), time_first=dice.chance(0.5))
+    who, when = w.subject(dice), a.simple_tense(dice)
+    clause = a.mood(dice, who, when, negated=dice.chance(0.25))
+    return statement(a.perhaps_timed(dice, clause, 0.7), time_first=dice.chance(0.5))
 
 
 def ask_feeling(dice: Dice) -> Bilingual:
     """Whether somebody feels so."""
-    clause = c.mood(dice, c.subject(dice), c.simple_tense(dice))
-    return question(c.perhaps_timed(dice, clause, 0.5))
+    clause = a.mood(dice, w.subject(dice), a.simple_tense(dice))
+    return question(a.perhaps_timed(dice, clause, 0.5))
 
 
 def describe(dice: Dice) -> Bilingual:
     """What something is like."""
     kind = dice.one_of(THINGS)
-    what = c.known(dice, (kind,), plain=True)
-    return statement(c.property_of(dice, what, kind, negated=dice.chance(0.3)))
+    what = w.known(dice, (kind,), plain=True)
+    return statement(a.property_of(dice, what, kind, negated=dice.chance(0.3)))
 
 
 def tell_price(dice: Dice) -> Bilingual:
     """What something costs; the number stays as it is."""
     price = dice.one_of(m.PRICES)
     amount = Complement(f"{price} euros", f"{price} Euro", "object")
-    return statement(Clause(c.known(dice, _PRICED), v.COST, (amount,)))
+    return statement(Clause(w.known(dice, _PRICED), v.COST, (amount,)))
 
 
 def tell_age(dice: Dice) -> Bilingual:
     """How old somebody is."""
     number = dice.one_of(m.NUMBERS)
     age = Complement(f"{number.english} years old", f"{number.german} Jahre alt", "prepositional")
-    aged = dice.one_of((c.known(dice, (n.PETS,), plain=True), c.known(dice, (n.RELATIVES,))))
-    who: p.Nominal = p.Person(dice.one_of(m.NAMES)) if dice.chance(0.5) else aged
-    return statement(Clause(who, v.BE, (age,), c.simple_tense(dice)))
+    pet = w.known(dice, (n.PETS,), plain=True)
+    who: p.Nominal = p.Person(dice.one_of(m.NAMES)) if dice.chance(0.5) else pet
+    return statement(Clause(who, v.BE, (age,), a.simple_tense(dice)))
 
 
 def tell_schedule(dice: Dice) -> Bilingual:
     """When a train leaves or a concert begins."""
-    return statement(c.timed(dice, _schedule(dice)), time_first=dice.chance(0.4))
+    return statement(a.timed(dice, _schedule(dice)), time_first=dice.chance(0.4))
 
 
 def ask_schedule(dice: Dice) -> Bilingual:
     """When, or whether then, a train leaves or a concert begins."""
     if dice.chance(0.4):
         return question(_schedule(dice), Bilingual("when", "wann"))
-    return question(c.timed(dice, _schedule(dice)))
+    return question(a.timed(dice, _schedule(dice)))
 
 
 def _schedule(dice: Dice) -> Clause:
     travelling = dice.chance(0.6)
     kinds, verbs = ((t.TRAINS,), v.TIMETABLE) if travelling else ((t.EVENTS,), v.PROGRAMME)
-    return Clause(c.known(dice, kinds), dice.one_of(verbs), tense=c.tense(dice))
+    return Clause(w.known(dice, kinds), dice.one_of(verbs), tense=a.tense(dice))
 
 
 def locate(dice: Dice) -> Bilingual:
@@ -154,9 +155,9 @@ def ask_location(dice: Dice) -> Bilingual:
 
 
 def _location(dice: Dice) -> Clause:
-    where = c.next_to(dice, (t.FURNITURE,), m.SPATIAL)
+    where = w.next_to(dice, (t.FURNITURE,), m.SPATIAL)
     if dice.chance(0.3):
-        sleeper = c.noun_phrase(dice, (n.PETS,))
-        return Clause(sleeper, v.SLEEP, (where,), c.simple_tense(dice))
-    things = c.noun_phrase(dice, (t.BELONGINGS, t.CONTAINERS))
-    return Clause(things, v.LIE, (where,), c.simple_tense(dice))
+        sleeper = w.known(dice, (n.PETS,))
+        return Clause(sleeper, v.SLEEP, (where,), a.simple_tense(dice))
+    things = w.known(dice, (t.BELONGINGS, t.CONTAINERS))
+    return Clause(things, v.LIE, (where,), a.simple_tense(dice))

@@ -22,7 +22,7 @@ class Adjective(NamedTuple):
 
 
 class Noun(NamedTuple):
-    """A noun; without a German plural it is a mass noun and is never counted.
+    """A noun; without a German plural (milk, my mother) it is only used in the singular.
 
     `weak` nouns take their plural form in every singular case but the nominative (den Jungen).
     """

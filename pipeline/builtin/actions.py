@@ -1,11 +1,11 @@
-"""What is talked about: fills noun phrases and clauses with words that make sense together."""
+"""What is said of them: fills clauses with verbs, objects, places and times."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from pipeline.builtin import modifiers as m
-from pipeline.builtin import nouns as n
+from pipeline.builtin import participants as w
 from pipeline.builtin import phrases as p
 from pipeline.builtin import things as t
 from pipeline.builtin import verbs as v
@@ -18,93 +18,7 @@ from pipeline.builtin.clauses import (
     prepositional_complement,
 )
 from pipeline.builtin.dice import Dice
-from pipeline.builtin.words import Bilingual, Kind, Modal, Verb
-
-_PERSONS = (n.PEOPLE, n.RELATIVES)
-_PRONOUNS = (p.I, p.I, p.HE, p.SHE, p.WE, p.THEY)
-_POSSESSIVES = (p.MY, p.HIS, p.HER, p.OUR)
-
-
-def person(dice: Dice, *, other: p.Nominal | None = None) -> p.Nominal:
-    """Returns a name, a pronoun or somebody described; `other` is who is there already."""
-    if dice.chance(0.28):
-        return p.Person(dice.one_of(m.NAMES))
-    if dice.chance(0.25):
-        pronoun = dice.one_of(_PRONOUNS)
-        # "I see me" and "we see me" would be reflexive.
-        if {pronoun, other} <= {p.I, p.WE}:
-            return p.THEY
-        return pronoun
-    return described_person(dice)
-
-
-def subject(dice: Dice) -> p.Nominal:
-    """Returns a person or a couple to be a subject."""
-    if dice.chance(0.05):
-        return p.Couple(dice.one_of(m.NAMES[:12]), dice.one_of(m.NAMES[12:]))
-    return person(dice)
-
-
-def gendered_subject(dice: Dice) -> p.Nominal:
-    """Returns a subject that he, she, I, we or they can stand for."""
-    while (chosen := subject(dice)).column == "n":
-        pass
-    return chosen
-
-
-def described_person(dice: Dice) -> p.NounPhrase:
-    """Returns a known person: the young doctor, my sister, three students."""
-    kind = dice.one_of(_PERSONS)
-    if kind is n.PEOPLE and dice.chance(0.25):
-        return noun_phrase(dice, (kind,))
-    return known(dice, (kind,))
-
-
-def noun_phrase(dice: Dice, kinds: tuple[Kind, ...], *, counted: bool = True) -> p.NounPhrase:
-    """Returns any noun phrase of these kinds; without `counted` it holds no number."""
-    kind = dice.one_of(kinds)
-    if kind is n.RELATIVES or dice.chance(0.4):
-        return known(dice, (kind,))
-    noun = dice.one_of(kind.nouns)
-    adjective = dice.one_of(kind.adjectives) if dice.chance(0.45) else None
-    if not noun.plural:
-        return p.NounPhrase(noun, p.BARE, adjective)
-    if dice.chance(0.6):
-        return p.NounPhrase(noun, p.A, adjective)
-    determiner = _number(dice) if counted and dice.chance(0.6) else p.BARE
-    return p.NounPhrase(noun, determiner, adjective, plural=True)
-
-
-def known(dice: Dice, kinds: tuple[Kind, ...], *, plain: bool = False) -> p.NounPhrase:
-    """Returns a definite noun phrase, of one or several; `plain` leaves out the adjective."""
-    kind = dice.one_of(kinds)
-    noun = dice.one_of(kind.nouns)
-    adjective = dice.one_of(kind.adjectives) if not plain and dice.chance(0.35) else None
-    plural = bool(noun.plural) and dice.chance(0.25)
-    return p.NounPhrase(noun, _definite(dice, kind), adjective, plural)
-
-
-def _definite(dice: Dice, kind: Kind) -> p.Determiner:
-    if kind is n.RELATIVES or (kind is not n.PEOPLE and dice.chance(0.25)):
-        if dice.chance(0.75):
-            return dice.one_of(_POSSESSIVES)
-        owner = dice.one_of(m.NAMES).text
-        return p.Determiner(f"{owner}'s", f"{owner}s", "bare", f"{owner}'s")
-    return p.THIS if dice.chance(0.15) else p.THE
-
-
-def _number(dice: Dice) -> p.Determiner:
-    number = dice.one_of(m.NUMBERS)
-    return p.Determiner("", number.german, "bare", number.english)
-
-
-def place(dice: Dice, kinds: tuple[Kind, ...]) -> p.NounPhrase:
-    """Returns one place: the garden, an old church."""
-    kind = dice.one_of(kinds)
-    adjective = dice.one_of(kind.adjectives) if dice.chance(0.3) else None
-    owned = _definite(dice, kind) if kind is t.ROOMS else p.THE
-    determiner = p.A if dice.chance(0.2) else owned
-    return p.NounPhrase(dice.one_of(kind.nouns), determiner, adjective)
+from pipeline.builtin.words import Kind, Modal, Verb
 
 
 def tense(dice: Dice) -> Tense:
@@ -141,14 +55,14 @@ def act_on(dice: Dice, clause: Clause, frame: v.Frame) -> Clause:
     negated = clause.negated
     # A negated prepositional object stays definite: "nicht auf einen Bus" would stress one.
     if negated and frame.german_preposition:
-        return with_object(clause, frame, known(dice, frame.objects))
-    persons = all(kind in _PERSONS for kind in frame.objects)
+        return with_object(clause, frame, w.known(dice, frame.objects))
+    persons = all(kind in w.PERSONS for kind in frame.objects)
     # English would split its particle: "picks him up".
     if persons and (" " not in frame.verb.english or frame.case == "dative"):
-        nominal = person(dice, other=clause.subject)
+        nominal = w.person(dice, other=clause.subject)
         if not isinstance(nominal, p.NounPhrase):
             return with_object(clause, frame, nominal)
-    return with_object(clause, frame, noun_phrase(dice, frame.objects, counted=not negated))
+    return with_object(clause, frame, w.noun_phrase(dice, frame.objects, counted=not negated))
 
 
 def with_object(clause: Clause, frame: v.Frame, nominal: p.Nominal) -> Clause:
@@ -188,10 +102,10 @@ def _act_with_preposition(dice: Dice, clause: Clause) -> Clause:
 
 def _give(dice: Dice, clause: Clause) -> Clause:
     frame = dice.one_of(v.GIFT_FRAMES)
-    receiver = person(dice, other=clause.subject)
+    receiver = w.person(dice, other=clause.subject)
     if isinstance(receiver, p.NounPhrase):
-        receiver = known(dice, _PERSONS)
-    gift = noun_phrase(dice, frame.objects, counted=not clause.negated)
+        receiver = w.known(dice, w.PERSONS)
+    gift = w.noun_phrase(dice, frame.objects, counted=not clause.negated)
     return replace(
         clause,
         verb=frame.verb,
@@ -204,27 +118,12 @@ def _give(dice: Dice, clause: Clause) -> Clause:
 
 
 def _be_active(dice: Dice, clause: Clause) -> Clause:
-    where = in_place(dice) if dice.chance(0.6) else next_to(dice, (t.BUILDINGS,), m.SPATIAL[:3])
+    where = w.in_place(dice) if dice.chance(0.6) else w.next_to(dice, (t.BUILDINGS,), m.SPATIAL[:3])
     return replace(clause, verb=dice.one_of(v.ACTIVITIES), complements=(where,))
 
 
 def _daily(dice: Dice, clause: Clause) -> Clause:
     return replace(clause, verb=dice.one_of(v.DAILY), complements=())
-
-
-def in_place(dice: Dice) -> Complement:
-    """Returns where something happens: in the garden, im Garten."""
-    return prepositional_complement(
-        "in", "in", place(dice, (t.ROOMS, t.BUILDINGS, t.OUTDOORS)), "dative"
-    )
-
-
-def next_to(dice: Dice, kinds: tuple[Kind, ...], prepositions: tuple[Bilingual, ...]) -> Complement:
-    """Returns where something is, by what is near: under the table, unter dem Tisch."""
-    preposition = dice.one_of(prepositions)
-    return prepositional_complement(
-        preposition.english, preposition.german, place(dice, kinds), "dative"
-    )
 
 
 def go(dice: Dice, clause: Clause) -> Clause:
@@ -234,9 +133,9 @@ def go(dice: Dice, clause: Clause) -> Clause:
         goal = Complement(f"to {city.english}", f"nach {city.german}", "prepositional")
         return replace(clause, verb=dice.one_of(v.JOURNEYS), complements=(goal,))
     if dice.chance(0.5):
-        goal = prepositional_complement("to", "zu", place(dice, (t.BUILDINGS,)), "dative")
+        goal = prepositional_complement("to", "zu", w.place(dice, (t.BUILDINGS,)), "dative")
     else:
-        inside = place(dice, (t.ROOMS, t.BUILDINGS, t.OUTDOORS))
+        inside = w.place(dice, (t.ROOMS, t.BUILDINGS, t.OUTDOORS))
         goal = prepositional_complement("into", "in", inside, "accusative")
     return replace(clause, verb=dice.one_of(v.MOTIONS), complements=(goal,))
 
