@@ -1,0 +1,100 @@
+"""What a user may choose about preprocessing: one frozen field per flag."""
+
+import dataclasses
+from typing import Any, Literal
+
+DEFAULT_VOCABULARY_SIZE = 37_000
+BUILTIN_VOCABULARY_SIZE = 2_000
+# These change where and how fast things happen, never a byte of the result.
+_NOT_CONTENT = ("output_dir", "num_workers", "runner")
+
+
+def _flag(default: Any, help_text: str) -> Any:
+    return dataclasses.field(default=default, metadata={"help": help_text})
+
+
+@dataclasses.dataclass(frozen=True)
+class PreprocessConfig:
+    """Corpus, subwords and buckets of a dataset directory."""
+
+    output_dir: str = _flag("data/demo", "dataset directory to write; made if missing")
+    source_files: tuple[str, ...] = _flag(
+        (),
+        "training text, one sentence a line, UTF-8, plain or .gz; without it the built-in corpus",
+    )
+    target_files: tuple[str, ...] = _flag((), "its translations, file by file and line by line")
+    dev_source_files: tuple[str, ...] = _flag((), "development text, in the same form")
+    dev_target_files: tuple[str, ...] = _flag((), "its translations")
+    test_source_files: tuple[str, ...] = _flag((), "test text, in the same form")
+    test_target_files: tuple[str, ...] = _flag((), "its translations")
+    holdout_pairs: int = _flag(
+        1000,
+        "pairs to hold out of training for each of dev and test whose files are not given, but at "
+        "most 5 % of the corpus for each; chosen by a hash of the source sentence",
+    )
+    source_language: str = _flag("en", "language code of the source text")
+    target_language: str = _flag("de", "language code of the target text")
+    subwords: Literal["bpe", "wordpiece"] = _flag(
+        "bpe", "subwords shared by both languages: SentencePiece BPE, or TensorFlow Text wordpiece"
+    )
+    vocabulary_size: int | None = _flag(
+        None,
+        f"subwords in the shared vocabulary; unset means {DEFAULT_VOCABULARY_SIZE} (§5.1), or "
+        f"{BUILTIN_VOCABULARY_SIZE} for the built-in corpus",
+    )
+    max_length: int = _flag(
+        256,
+        "longest sentence in subwords, end symbol included; pairs with a longer side are dropped",
+    )
+    max_length_ratio: float = _flag(
+        9.0, "drop pairs with this many times more words on one side than on the other; 0 keeps all"
+    )
+    max_buckets: int = _flag(16, "length buckets at most, each one static shape in training")
+    block_lines: int = _flag(20_000, "lines in a block, the unit of parallel work and of shards")
+    num_workers: int = _flag(1, "worker processes of DirectRunner on this machine")
+    runner: str = _flag(
+        "DirectRunner",
+        "Beam runner; DirectRunner runs in this process and downloads nothing. Beam's own options "
+        "(--project, --flink_master …) are given as Beam users give them",
+    )
+
+    def __post_init__(self) -> None:
+        """Refuses what cannot work.
+
+        Raises:
+          ValueError: names the flag, what it received and what it expects.
+        """
+        for name, least in (
+            ("holdout_pairs", 0),
+            ("max_length", 2),
+            ("max_length_ratio", 0),
+            ("max_buckets", 1),
+            ("block_lines", 1),
+            ("num_workers", 1),
+        ):
+            if getattr(self, name) < least:
+                received = f"--{name}={getattr(self, name)}"
+                raise ValueError(f"received {received}: expected at least {least}")
+        for split in ("", "dev_", "test_"):
+            sides = (f"{split}source_files", f"{split}target_files")
+            if bool(getattr(self, sides[0])) != bool(getattr(self, sides[1])):
+                raise ValueError(f"received only one of --{sides[0]} and --{sides[1]}: give both")
+        if not self.source_files and (self.dev_source_files or self.test_source_files):
+            raise ValueError("received dev or test files alone: give --source_files as well")
+
+    @property
+    def is_builtin(self) -> bool:
+        """Returns whether the pairs come from the built-in corpus."""
+        return not self.source_files
+
+    def resolved(self) -> "PreprocessConfig":
+        """Returns the configuration with its dependent default filled in."""
+        default = BUILTIN_VOCABULARY_SIZE if self.is_builtin else DEFAULT_VOCABULARY_SIZE
+        size = default if self.vocabulary_size is None else self.vocabulary_size
+        return dataclasses.replace(self, vocabulary_size=size)
+
+    def content(self) -> dict[str, Any]:
+        """Returns the fields that decide the bytes of the result, as JSON values."""
+        values = dataclasses.asdict(self.resolved())
+        values = {name: value for name, value in values.items() if name not in _NOT_CONTENT}
+        return {n: list(v) if isinstance(v, tuple) else v for n, v in values.items()}

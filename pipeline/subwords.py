@@ -1,0 +1,185 @@
+"""Subwords: sentences to ids and back, by SentencePiece BPE (§5.1) or TensorFlow Text wordpiece.
+
+Both are learned from word counts, so the whole corpus is seen and memory depends on the
+vocabulary alone. Neither lets a piece cross a space, so a sentence is encoded word by word
+through a cache. Ids 0, 1 and 2 are padding, end and unknown.
+"""
+
+import abc
+import functools
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import sentencepiece
+
+from pipeline import wordpiece
+from pipeline.errors import UserError
+from pipeline.schema import END_ID, PADDING_ID, UNKNOWN_ID, write_atomically
+
+BPE, WORDPIECE = "bpe", "wordpiece"
+FILE_NAMES = {BPE: "subwords.model", WORDPIECE: "subwords.vocab"}
+_CACHED_WORDS = 1 << 18  # about 60 MiB; most running words of any corpus
+_COVERAGE_OF_LARGE_ALPHABETS = 0.9995  # SentencePiece's advice; bytes spell the rest
+_RESERVED = 256 + 3  # byte pieces and the three special ids
+
+
+class Subwords(abc.ABC):
+    """A learned vocabulary. `kind` is "bpe" or "wordpiece"; ids are below `vocabulary_size`."""
+
+    kind: str
+    vocabulary_size: int
+
+    def __init__(self) -> None:
+        self._ids_of_word: dict[str, list[int]] = {}
+
+    def encode(self, lines: Sequence[str]) -> list[list[int]]:
+        """Returns the ids of normalised lines, no end symbol added."""
+        sentences = [line.split(" ") if line else [] for line in lines]
+        cache = self._ids_of_word
+        new = {word: None for words in sentences for word in words if word not in cache}
+        if len(cache) + len(new) > _CACHED_WORDS:
+            cache.clear()
+            new = {word: None for words in sentences for word in words}
+        cache.update(zip(new, self._encode_words(list(new)), strict=True))
+        return [[id for word in words for id in cache[word]] for words in sentences]
+
+    @abc.abstractmethod
+    def decode(self, ids_batch: Sequence[Sequence[int]]) -> list[str]:
+        """Returns the text of each sentence; padding and end symbols leave no trace."""
+
+    @abc.abstractmethod
+    def _encode_words(self, words: list[str]) -> list[list[int]]:
+        """Returns the ids of each word as it is at the start of a line or after a space."""
+
+
+class BytePairSubwords(Subwords):
+    """SentencePiece BPE with byte fallback: nothing is unknown."""
+
+    kind = BPE
+
+    def __init__(self, path: str) -> None:
+        """Loads a SentencePiece model file."""
+        super().__init__()
+        self._processor = sentencepiece.SentencePieceProcessor(model_file=path)
+        self.vocabulary_size = self._processor.get_piece_size()
+
+    def decode(self, ids_batch: Sequence[Sequence[int]]) -> list[str]:
+        """Returns the text of each sentence."""
+        return [self._processor.decode([int(id) for id in ids]) for ids in ids_batch]
+
+    def _encode_words(self, words: list[str]) -> list[list[int]]:
+        return self._processor.encode(words, num_threads=1)
+
+
+class WordpieceSubwords(Subwords):
+    """TensorFlow Text wordpiece; a word with a character never seen is unknown."""
+
+    kind = WORDPIECE
+
+    def __init__(self, path: str) -> None:
+        """Loads a vocabulary file, one piece a line."""
+        super().__init__()
+        self._pieces = Path(path).read_text("utf-8").removesuffix("\n").split("\n")
+        self._encoder = wordpiece.encoder(self._pieces)
+        self.vocabulary_size = len(self._pieces)
+
+    def decode(self, ids_batch: Sequence[Sequence[int]]) -> list[str]:
+        """Returns the text of each sentence."""
+        return [wordpiece.join(self._pieces[id] for id in ids if id > END_ID) for ids in ids_batch]
+
+    def _encode_words(self, words: list[str]) -> list[list[int]]:
+        return self._encoder(words)
+
+
+def load_subwords(path: str | Path) -> Subwords:
+    """Returns the subwords in a file which `learn_bpe` or `learn_wordpiece` wrote."""
+    is_wordpiece = str(path).endswith(Path(FILE_NAMES[WORDPIECE]).suffix)
+    return WordpieceSubwords(str(path)) if is_wordpiece else BytePairSubwords(str(path))
+
+
+def learn_bpe(word_counts: Mapping[str, int], vocabulary_size: int, path: str) -> None:
+    """Learns a SentencePiece BPE model of exactly `vocabulary_size` pieces and writes it.
+
+    Args:
+      word_counts: occurrences of each word (what stands between spaces of normalised lines).
+      vocabulary_size: pieces, 256 bytes and three special ids included.
+      path: file to write, atomically; the same counts give the same bytes.
+
+    Raises:
+      UserError: the words cannot fill so many pieces, or their characters need more.
+    """
+    characters = set().union(*word_counts)
+    few = len(characters) * 4 <= max(vocabulary_size - _RESERVED, 0)
+    model: list[bytes] = []
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=(f"{word}\t{count}" for word, count in _ordered(word_counts)),
+            model_writer=_Writer(model.append),
+            input_format="tsv",
+            model_type="bpe",
+            vocab_size=vocabulary_size,
+            pad_id=PADDING_ID,
+            eos_id=END_ID,
+            unk_id=UNKNOWN_ID,
+            bos_id=-1,
+            byte_fallback=True,
+            character_coverage=1.0 if few else _COVERAGE_OF_LARGE_ALPHABETS,
+            normalization_rule_name="identity",
+            num_threads=1,  # written into the model, so it has to be the same everywhere
+            minloglevel=2,
+        )
+    except RuntimeError as error:
+        raise _size_error(vocabulary_size, str(error)) from error
+    write_atomically(path, b"".join(model))
+
+
+def learn_wordpiece(word_counts: Mapping[str, int], vocabulary_size: int, path: str) -> None:
+    """Learns a wordpiece vocabulary of at most `vocabulary_size` pieces (and ≥ 95 %), writes it.
+
+    Raises:
+      UserError: the words cannot fill so many pieces.
+    """
+    pieces = wordpiece.learn(dict(_ordered(word_counts)), vocabulary_size)
+    if len(pieces) < 0.9 * vocabulary_size:
+        raise _size_error(vocabulary_size, f"Please set it to a value <= {len(pieces)}.")
+    write_atomically(path, "".join(f"{piece}\n" for piece in pieces).encode())
+
+
+LEARNERS: dict[str, Callable[[Mapping[str, int], int, str], None]] = {
+    BPE: learn_bpe,
+    WORDPIECE: learn_wordpiece,
+}
+
+
+@functools.cache
+def shared_subwords(path: str) -> Subwords:
+    """Returns the subwords in a file, loaded once for all blocks that a worker process encodes."""
+    return load_subwords(path)
+
+
+class _Writer:
+    """SentencePiece hands the finished model to anything with a `write` method."""
+
+    def __init__(self, write: Callable[[bytes], Any]) -> None:
+        self.write = write
+
+
+def _ordered(word_counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Returns the counts in an order that does not depend on how they were merged."""
+    return sorted(word_counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _size_error(vocabulary_size: int, message: str) -> UserError:
+    received = f"--vocabulary_size={vocabulary_size}"
+    if largest := re.search(r"value <= (\d+)", message):
+        return UserError(
+            f"{received} is more than this corpus can fill: expected at most {largest[1]}"
+        )
+    if smallest := re.search(r"required_chars\. \d+ vs (\d+)", message):
+        return UserError(
+            f"{received} is less than the characters of this corpus need: "
+            f"expected at least {smallest[1]}"
+        )
+    return UserError(f"{received}: SentencePiece could not learn from this corpus: {message}")

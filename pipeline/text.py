@@ -1,0 +1,50 @@
+"""Lines of text: one definition of normal form, and the rules that drop a pair.
+
+Every function is pure. The exported model normalises with TensorFlow ops that do exactly what
+`normalize` does, so its definition must not drift.
+"""
+
+import hashlib
+import unicodedata
+
+OVERLAP = "overlap_with_dev_or_test"
+TOO_LONG = "too_long"
+
+
+def normalize(line: str) -> str:
+    r"""Returns the line in Unicode NFC, with each run of ASCII whitespace made one space.
+
+    ASCII whitespace is `[ \t\n\r\f\v]`; both ends are stripped. Other blanks (U+00A0, U+0085,
+    U+2028) are text. Example: `"Zwei \t Hunde\r"` becomes `"Zwei Hunde"`.
+    """
+    if not line.isascii():
+        line = unicodedata.normalize("NFC", line)
+    # bytes.split() means ASCII whitespace; str.split() would take U+0085 and its like too.
+    return b" ".join(line.encode().split()).decode()
+
+
+def reason_to_drop(source: str, target: str, *, max_length_ratio: float) -> str | None:
+    """Returns the name of the rule by which a normalised pair is dropped, or None to keep it.
+
+    Args:
+      source: normalised line.
+      target: normalised line.
+      max_length_ratio: words of the longer side over words of the shorter; 0 allows any.
+    """
+    if not source or not target:
+        return "empty_side"
+    shorter, longer = sorted((source.count(" ") + 1, target.count(" ") + 1))
+    if max_length_ratio and longer > max_length_ratio * shorter:
+        return "length_ratio"
+    return None
+
+
+def sentence_key(sentence: str) -> bytes:
+    """Returns 8 bytes that identify a sentence on every machine; they also order held-out ones."""
+    return hashlib.blake2b(sentence.encode(), digest_size=8, person=b"sentence").digest()
+
+
+def pair_key(source: str, target: str) -> bytes:
+    """Returns 8 bytes that identify a pair on every machine; they also order pairs in a shard."""
+    text = f"{source}\t{target}".encode()  # a normalised line holds no tab
+    return hashlib.blake2b(text, digest_size=8, person=b"pair").digest()
