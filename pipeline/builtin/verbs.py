@@ -29,14 +29,14 @@ _HAND_SIZED = (t.BELONGINGS, t.CONTAINERS)
 _PLACES = (t.BUILDINGS, t.OUTDOORS)
 _GOODS = (
     *(n.FRUIT, n.VEGETABLES, n.BAKERY, n.CLOTHES, t.VEHICLES, t.DEVICES, t.FURNITURE),
-    *_HAND_SIZED,
+    *(*_DRINKS, *_HAND_SIZED),
 )
 
 OBJECT_FRAMES = (
     Frame(Verb("admire", "admired", "bewundern", "bewundert", "bewundert"), (*_PERSONS, *_PLACES)),
     Frame(
         Verb("bring along", "brought along", "bringen", "bringt", "mitgebracht", "mit"),
-        (*_FOOD, *_HAND_SIZED),
+        (*_FOOD, *_DRINKS, *_HAND_SIZED),
     ),
     Frame(Verb("buy", "bought", "kaufen", "kauft", "gekauft"), _GOODS),
     Frame(Verb("call", "called", "rufen", "ruft", "angerufen", "an"), _PERSONS),
@@ -64,7 +64,10 @@ OBJECT_FRAMES = (
     Frame(Verb("love", "loved", "lieben", "liebt", "geliebt"), (n.RELATIVES, n.PETS)),
     Frame(Verb("meet", "met", "treffen", "trifft", "getroffen"), _PERSONS),
     Frame(Verb("need", "needed", "brauchen", "braucht", "gebraucht"), (*_HAND_SIZED, t.DEVICES)),
-    Frame(Verb("order", "ordered", "bestellen", "bestellt", "bestellt"), (*_FOOD, *_DRINKS)),
+    Frame(
+        Verb("order", "ordered", "bestellen", "bestellt", "bestellt"),
+        (n.BAKERY, n.WARM_DISHES, *_DRINKS),
+    ),
     Frame(
         Verb("photograph", "photographed", "fotografieren", "fotografiert", "fotografiert"),
         (*_PERSONS, *_ANIMALS, *_PLACES),
@@ -205,7 +208,7 @@ WILLING_FRAMES = tuple(frame for frame in OBJECT_FRAMES if frame.verb.english no
 # What one goes somewhere to do.
 _ERRANDS = (
     *("admire", "buy", "draw", "drink", "eat", "invite", "look at", "look for", "meet"),
-    *("order", "photograph", "pick up", "repair", "sell", "visit", "congratulate", "help", "thank"),
+    *("photograph", "pick up", "repair", "sell", "visit", "congratulate", "help", "thank"),
 )
 ERRANDS = tuple(
     frame for frame in (*OBJECT_FRAMES, *DATIVE_FRAMES) if frame.verb.english in _ERRANDS

@@ -1,0 +1,85 @@
+import pytest
+
+from pipeline.builtin import english, modifiers, verbs
+
+
+@pytest.mark.parametrize(
+    ("singular", "plural"),
+    [
+        ("dog", "dogs"),
+        ("box", "boxes"),
+        ("bench", "benches"),
+        ("city", "cities"),
+        ("key", "keys"),
+        ("knife", "knives"),
+        ("mouse", "mice"),
+        ("potato", "potatoes"),
+        ("radio", "radios"),
+        ("wine glass", "wine glasses"),
+        ("woman", "women"),
+    ],
+)
+def test_plural(singular, plural):
+    assert english.plural(singular) == plural
+
+
+@pytest.mark.parametrize(
+    ("verb", "third"),
+    [
+        ("get up", "gets up"),
+        ("go out", "goes out"),
+        ("do", "does"),
+        ("carry", "carries"),
+        ("wash", "washes"),
+        ("buy", "buys"),
+        ("watch TV", "watches TV"),
+    ],
+)
+def test_third_person(verb, third):
+    assert english.third_person(verb) == third
+
+
+def test_indefinite_article_depends_on_the_next_word():
+    words = ("apple", "red apple", "umbrella", "old car")
+    assert [english.indefinite_article(word) for word in words] == ["an", "a", "an", "an"]
+
+
+@pytest.mark.parametrize(
+    ("agreement", "past", "split", "group"),
+    [
+        ("he", False, False, ("", "eats")),
+        ("we", False, False, ("", "eat")),
+        ("he", False, True, ("does", "eat")),
+        ("I", False, True, ("do", "eat")),
+        ("he", True, False, ("", "ate")),
+        ("he", True, True, ("did", "eat")),
+    ],
+)
+def test_do_support(agreement, past, split, group):
+    eat = next(f.verb for f in verbs.OBJECT_FRAMES if f.verb.english == "eat")
+    assert english.simple_group(eat, agreement, past=past, split=split) == group
+
+
+@pytest.mark.parametrize(
+    ("agreement", "forms"),
+    [("I", ("am", "was")), ("he", ("is", "was")), ("we", ("are", "were"))],
+)
+def test_be_needs_no_do(agreement, forms):
+    groups = [
+        english.simple_group(verbs.BE, agreement, past=past, split=True) for past in (False, True)
+    ]
+    assert groups == [(form, "") for form in forms]
+
+
+@pytest.mark.parametrize(
+    ("negated", "split", "group"),
+    [
+        (False, False, ("", "wants to sleep")),
+        (True, True, ("does not", "want to sleep")),
+        (False, True, ("does", "want to sleep")),
+    ],
+)
+def test_want_to_is_a_full_verb(negated, split, group):
+    want = modifiers.MODALS[-1]
+    found = english.modal_group(verbs.SLEEP, "he", modal=want, negated=negated, split=split)
+    assert found == group
