@@ -71,6 +71,21 @@ def config_from_flags(
         raise UserError(str(error)) from error
 
 
+def override_from_flags(config: Config, flag_values: flags.FlagValues = flags.FLAGS) -> Config:
+    """Returns `config` with those fields replaced whose flags were given on the command line.
+
+    Raises:
+      UserError: the dataclass refuses the values.
+    """
+    fields = dataclasses.fields(config)  # type: ignore[arg-type]
+    given = [field.name for field in fields if flag_values[field.name].present]
+    try:
+        values = {name: flag_values[name].value for name in given}
+        return dataclasses.replace(config, **values)  # type: ignore[type-var]
+    except ValueError as error:
+        raise UserError(str(error)) from error
+
+
 def run(main: Callable[[list[str]], int | None], *, allow_unknown: bool = False) -> None:
     """Parses the command line, runs `main` and exits; a user's mistake becomes one line.
 
