@@ -38,7 +38,7 @@ def action(
     deliberate = willing or isinstance(when, Modal)
     build = dice.weighted(
         (
-            (48, _act_on_purpose if deliberate else _act_on),
+            (56, _act_on_purpose if deliberate else _act_on),
             (10, _act_with_dative),
             (10, _act_with_preposition),
             (12, _give),

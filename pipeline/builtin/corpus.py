@@ -32,7 +32,7 @@ TEMPLATES: tuple[tuple[int, tuple[_Template, str]], ...] = (
     (3, (simple.ask_when_or_why, "?")),
     (3, (simple.feel, ".")),
     (1, (simple.ask_feeling, "?")),
-    (5, (simple.describe, ".")),
+    (6, (simple.describe, ".")),
     (2, (simple.tell_price, ".")),
     (1, (simple.tell_age, ".")),
     (2, (simple.tell_schedule, ".")),

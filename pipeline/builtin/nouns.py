@@ -64,7 +64,7 @@ PETS = Kind(
         Noun("mouse", "Maus", "f", "Mäuse"),
         Noun("rabbit", "Kaninchen", "n", "Kaninchen"),
     ),
-    (m.BEAUTIFUL, m.BLACK, m.BROWN, m.FAT, m.HUNGRY, m.OLD, m.SMALL, m.WHITE, m.YOUNG),
+    (m.BEAUTIFUL, m.BLACK, m.BROWN, m.FAT, m.HUNGRY, m.OLD, m.SMALL, m.THIN, m.WHITE, m.YOUNG),
 )
 BIG_ANIMALS = Kind(
     (
@@ -90,7 +90,7 @@ FRUIT = Kind(
         Noun("plum", "Pflaume", "f", "Pflaumen"),
         Noun("tomato", "Tomate", "f", "Tomaten"),
     ),
-    (m.BIG, m.CHEAP, m.DELICIOUS, m.FRESH, m.GOOD, m.RIPE, m.SMALL, m.SWEET),
+    (m.CHEAP, m.DELICIOUS, m.FRESH, m.RIPE, m.SMALL, m.SWEET),
 )
 VEGETABLES = Kind(
     (

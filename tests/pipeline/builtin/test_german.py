@@ -4,6 +4,7 @@ import pytest
 
 from pipeline.builtin import german, modifiers
 from pipeline.builtin.phrases import BARE, MY, OUR, THE, THIS, A, Determiner, NounPhrase
+from pipeline.builtin.words import Case
 from tests.pipeline.builtin.lexicon import MODALS, NOUNS, VERBS
 
 KEIN = Determiner("a", "kein", "ein")
@@ -43,7 +44,11 @@ THREE = Determiner("", "drei", "bare", "three")
 def test_noun_phrase_agrees(determiner, adjective, noun, plural, nominative, accusative, dative):
     described = getattr(modifiers, adjective) if adjective else None
     phrase = NounPhrase(NOUNS[noun], determiner, described, plural)
-    expected = {"nominative": nominative, "accusative": accusative, "dative": dative}
+    expected: dict[Case, str] = {
+        "nominative": nominative,
+        "accusative": accusative,
+        "dative": dative,
+    }
     for case, form in expected.items():
         if form:
             assert phrase.german(case) == form
@@ -131,16 +136,14 @@ def test_separable_verbs_join_in_subordinate_clauses(verb, infinitive, last):
 
 
 def test_relative_pronouns():
-    found = [
-        german.relative_pronoun(case, column)
-        for case, column in (
-            ("nominative", "m"),
-            ("accusative", "m"),
-            ("accusative", "n"),
-            ("dative", "f"),
-            ("dative", "plural"),
-        )
-    ]
+    asked: tuple[tuple[Case, german.Column], ...] = (
+        ("nominative", "m"),
+        ("accusative", "m"),
+        ("accusative", "n"),
+        ("dative", "f"),
+        ("dative", "plural"),
+    )
+    found = [german.relative_pronoun(case, column) for case, column in asked]
     assert found == ["der", "den", "das", "der", "denen"]
 
 
