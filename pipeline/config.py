@@ -20,7 +20,7 @@ class PreprocessConfig:
     output_dir: str = _flag("data/demo", "dataset directory to write; made if missing")
     source_files: tuple[str, ...] = _flag(
         (),
-        "training text, one sentence a line, UTF-8, plain or .gz; without it the built-in corpus",
+        "training text, one sentence a line, UTF-8, plain or .gz; unset: the built-in corpus",
     )
     target_files: tuple[str, ...] = _flag((), "its translations, file by file and line by line")
     dev_source_files: tuple[str, ...] = _flag((), "development text, in the same form")
@@ -44,7 +44,7 @@ class PreprocessConfig:
     )
     max_length: int = _flag(
         256,
-        "longest sentence in subwords, end symbol included; pairs with a longer side are dropped",
+        "longest sentence in subwords, end symbol included; longer pairs are dropped",
     )
     max_length_ratio: float = _flag(
         9.0, "drop pairs with this many times more words on one side than on the other; 0 keeps all"

@@ -72,7 +72,7 @@ class Text:
 
 
 def file_texts(source_files: Sequence[str], target_files: Sequence[str]) -> list[tuple[Text, Text]]:
-    """Returns the inputs in files: the first source file is aligned with the first target file…
+    """Returns the inputs in files: the first source file is aligned with the first target file.
 
     Raises:
       UserError: unequal numbers of files.
@@ -125,7 +125,7 @@ def cut_blocks(
 
 
 def read_span(span: Span) -> list[str]:
-    """Returns a span's lines, decoded, without line ends ("\\n", "\\r\\n") or byte order mark.
+    """Returns a span's lines, decoded, without line ends (LF or CRLF) or byte order mark.
 
     Raises:
       UserError: bytes which are no UTF-8, with file and line.

@@ -18,14 +18,15 @@ from pipeline.errors import UserError
 from pipeline.records import encode_example, frame_record, parse_example, read_records
 
 __all__ = ["encode_example", "frame_record", "parse_example", "read_records"]
-__all__ += ["PADDING_ID", "END_ID", "UNKNOWN_ID", "Shard", "Split", "Corpus", "Dataset"]
-__all__ += ["load_dataset", "write_dataset", "write_atomically", "read_lines"]
+__all__ += ["SPLITS", "PADDING_ID", "END_ID", "UNKNOWN_ID", "Shard", "Split", "Corpus", "Dataset"]
+__all__ += ["load_dataset", "write_manifest", "mark_completed", "write_atomically", "read_lines"]
 
 PADDING_ID = 0  # also what the decoder starts from
 END_ID = 1
 UNKNOWN_ID = 2
 
 FORMAT_VERSION = 1
+SPLITS = ("train", "dev", "test")
 MANIFEST = "dataset.json"
 COMPLETED = "COMPLETED"
 _COMMAND = "python -m pipeline.preprocess --output_dir="
@@ -132,13 +133,17 @@ def load_dataset(directory: str | Path) -> Dataset:
     return dataset
 
 
-def write_dataset(dataset: Dataset) -> Dataset:
-    """Writes the manifest, then `COMPLETED`; returns the dataset with its fingerprint filled in."""
+def write_manifest(dataset: Dataset) -> None:
+    """Writes `dataset.json`, its fingerprint filled in; readers still wait for `COMPLETED`."""
     dataset = dataclasses.replace(dataset, fingerprint=_fingerprint(dataset))
-    manifest = dataset.to_json().encode()
-    write_atomically(dataset.path(MANIFEST), manifest)
-    write_atomically(dataset.path(COMPLETED), hashlib.sha256(manifest).hexdigest().encode() + b"\n")
-    return dataset
+    write_atomically(dataset.path(MANIFEST), dataset.to_json().encode())
+
+
+def mark_completed(directory: str | Path) -> None:
+    """Writes `COMPLETED`: from now on `load_dataset` accepts the directory."""
+    manifest = (Path(directory) / MANIFEST).read_bytes()
+    digest = hashlib.sha256(manifest).hexdigest()
+    write_atomically(str(Path(directory) / COMPLETED), f"{digest}\n".encode())
 
 
 def write_atomically(path: str, data: bytes) -> None:

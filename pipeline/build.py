@@ -1,0 +1,224 @@
+"""The driver: cuts the corpus into blocks, runs the stages over them, assembles the dataset.
+
+    corpus ─cut─▶ blocks ─CleanPairs─▶ pairs ─CountWords─▶ counts ─learn─▶ subwords
+                                         └──────EncodePairs─▶ shards ─▶ dataset.json, COMPLETED
+
+Between two stages the driver sees reports and counts only, never the corpus.
+"""
+
+import collections
+import functools
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from absl import logging
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from pipeline import corpora, holdout, manifest, text
+from pipeline.buckets import choose_boundaries
+from pipeline.config import PreprocessConfig
+from pipeline.corpora import Block
+from pipeline.errors import UserError
+from pipeline.schema import (
+    FORMAT_VERSION,
+    SPLITS,
+    Corpus,
+    Dataset,
+    load_dataset,
+    write_manifest,
+)
+from pipeline.stages import (
+    CleanPairs,
+    CountWords,
+    EncodePairs,
+    Report,
+    encode_pairs,
+    read_counts,
+    read_pairs,
+)
+from pipeline.staging import Staging, completed_config
+from pipeline.subwords import FILE_NAMES, LEARNERS, load_subwords
+from pipeline.transforms import Stage, run_stage
+
+_SAMPLED_PAIRS = 20_000  # for the length histogram: boundaries then cost ≈ 0.1 % more than optimal
+
+
+def build_dataset(config: PreprocessConfig, options: PipelineOptions) -> Dataset:
+    """Makes the dataset directory which the configuration describes, or finds it complete.
+
+    Args:
+      config: what to make, and where.
+      options: of Beam: on which engine.
+
+    Returns:
+      The dataset, as the trainer will load it.
+
+    Raises:
+      UserError: the inputs, the directory or the vocabulary size cannot be used.
+    """
+    config = config.resolved()
+    if (completed := completed_config(config.output_dir)) is not None:
+        _check_same(config, completed)
+        logging.info("%s is already complete: nothing to do", config.output_dir)
+        return load_dataset(config.output_dir)
+    staging = Staging(config.output_dir)
+    blocks, inputs = _cut(config, staging)
+    key = {"config": config.content(), "inputs": [c.sha256 for c in inputs]}
+    if not staging.claim({**key, "format_version": FORMAT_VERSION}):
+        _Build(config, options, staging, blocks, inputs).run()
+    staging.publish()
+    return load_dataset(config.output_dir)
+
+
+def _cut(config: PreprocessConfig, staging: Staging) -> tuple[dict[str, list[Block]], list[Corpus]]:
+    """Returns the blocks of each given split, and the identity of every input."""
+    blocks, inputs = {}, []
+    for split in SPLITS:
+        if texts := _texts(config, split):
+            cut = corpora.cut_blocks(split, texts, config.block_lines, staging.raw)
+            blocks[split] = cut[0]
+            inputs += cut[1]
+    return blocks, inputs
+
+
+def _texts(config: PreprocessConfig, split: str) -> list[tuple[corpora.Text, corpora.Text]]:
+    if config.is_builtin:
+        return corpora.builtin_texts(split)
+    prefix = "" if split == "train" else f"{split}_"
+    sides = (getattr(config, f"{prefix}{side}_files") for side in ("source", "target"))
+    return corpora.file_texts(*sides)
+
+
+def _check_same(config: PreprocessConfig, completed: dict[str, Any]) -> None:
+    """Raises UserError when a complete dataset was made with other flags."""
+    for name, value in config.content().items():
+        if completed.get(name) != value:
+            raise UserError(
+                f"{config.output_dir} holds a dataset made with --{name}={completed.get(name)}, "
+                f"received --{name}={value}: choose another --output_dir"
+            )
+
+
+class _Build:
+    """One run's state: the blocks of each split, and the stages in order."""
+
+    def __init__(
+        self,
+        config: PreprocessConfig,
+        options: PipelineOptions,
+        staging: Staging,
+        blocks: dict[str, list[Block]],
+        inputs: list[Corpus],
+    ) -> None:
+        self.config = config
+        self.staging = staging
+        self.blocks = blocks
+        self.inputs = inputs
+        self.heldout: frozenset[bytes] = frozenset()
+        self.run_stage = functools.partial(run_stage, options=options)
+
+    def run(self) -> None:
+        """Runs every stage and writes the manifest."""
+        cleaned = self.clean()
+        self.hold_out(cleaned)
+        vocabulary_path = self.learn(self.count())
+        boundaries = self.choose_boundaries(vocabulary_path)
+        encoded = self.encode(vocabulary_path, boundaries)
+        dataset = manifest.describe(
+            self.config,
+            final=self.staging.final,
+            boundaries=boundaries,
+            vocabulary_size=load_subwords(vocabulary_path).vocabulary_size,
+            corpora=self.inputs,
+            cleaned=cleaned,
+            encoded=encoded,
+        )
+        if not dataset.splits["train"].pairs:
+            raise UserError(
+                f"no pair is left to train on; dropped: {dataset.counts['train']}; "
+                "raise --max_length or --max_length_ratio, or give another corpus"
+            )
+        write_manifest(dataset)
+
+    def clean(self) -> dict[str, list[Report]]:
+        """Cleans the given splits; returns the reports of each."""
+        missing = [split for split in SPLITS if split not in self.blocks]
+        return {split: self._clean(split, len(missing)) for split in self.blocks}
+
+    def _clean(self, split: str, missing: int) -> list[Report]:
+        is_train = split == "train"
+        function = CleanPairs(
+            self.staging.folder("pairs"),
+            max_length_ratio=self.config.max_length_ratio if is_train else 0,
+            candidates=missing * self.config.holdout_pairs if is_train else 0,
+        )
+        stage = Stage("CleanPairs", function, self.staging.folder("pairs"))
+        return self.run_stage(stage, self.blocks[split])
+
+    def hold_out(self, cleaned: dict[str, list[Report]]) -> None:
+        """Writes the raw text of dev and test, and decides what training must not see."""
+        keys: set[bytes] = set()
+        folder = self.staging.folder("pairs")
+        for split in set(SPLITS[1:]) & self.blocks.keys():
+            holdout.write_given(split, self.blocks[split], self.staging.final)
+            for block in self.blocks[split]:
+                keys.update(text.pair_key(*pair) for pair in read_pairs(folder, block.name))
+        missing = [split for split in SPLITS[1:] if split not in self.blocks]
+        chosen = holdout.choose(
+            self.blocks["train"], cleaned["train"], folder, missing, self.config.holdout_pairs
+        )
+        for split, pairs in chosen.items():
+            self.blocks[split] = [holdout.write_chosen(split, pairs, self.staging.final, folder)]
+            cleaned[split] = [{"lines": len(pairs), "dropped": {}}]
+            keys.update(text.sentence_key(source) for source, _ in pairs)
+        self.heldout = frozenset(keys)
+
+    def count(self) -> dict[str, int]:
+        """Counts the words of the training pairs."""
+        folder = self.staging.folder("counts")
+        function = CountWords(self.staging.folder("pairs"), folder, self.heldout)
+        self.run_stage(Stage("CountWords", function, folder), self.blocks["train"])
+        counts = collections.Counter[str]()
+        for block in self.blocks["train"]:
+            counts.update(dict(read_counts(folder, block.name)))
+        if not counts:
+            raise UserError("no pair is left to train on after cleaning: give another corpus")
+        return counts
+
+    def learn(self, counts: dict[str, int]) -> str:
+        """Learns the subwords, unless an earlier run did; returns the path of their file."""
+        kind = self.config.subwords
+        path = os.path.join(self.staging.final, FILE_NAMES[kind])
+        size = self.config.vocabulary_size
+        if not os.path.exists(path) and size is not None:
+            logging.info("LearnSubwords: %s of %d from %d distinct words", kind, size, len(counts))
+            LEARNERS[kind](counts, size, path)
+        return path
+
+    def choose_boundaries(self, vocabulary_path: str) -> tuple[int, ...]:
+        """Chooses bucket lengths from the first pairs of every training block."""
+        blocks = self.blocks["train"]
+        vocabulary = load_subwords(vocabulary_path)
+        histogram = collections.Counter[int]()
+        for block in blocks:
+            pairs = read_pairs(self.staging.folder("pairs"), block.name)
+            sample = encode_pairs(pairs[: -(-_SAMPLED_PAIRS // len(blocks))], vocabulary)
+            histogram.update(max(len(source), len(target)) for source, target in sample)
+        return choose_boundaries(histogram, self.config.max_length, self.config.max_buckets)
+
+    def encode(self, vocabulary_path: str, boundaries: Sequence[int]) -> dict[str, list[Report]]:
+        """Encodes all splits into shards; returns the reports of each split's blocks."""
+        reports = {}
+        for split in SPLITS:
+            function = EncodePairs(
+                self.staging.folder("pairs"),
+                self.staging.final,
+                vocabulary_path,
+                tuple(boundaries),
+                self.heldout if split == "train" else frozenset(),
+                len(self.blocks[split]),
+            )
+            stage = Stage("EncodePairs", function, self.staging.folder("encoded"))
+            reports[split] = self.run_stage(stage, self.blocks[split]) if self.blocks[split] else []
+        return reports

@@ -1,0 +1,93 @@
+"""From the reports of the stages to the manifest and data card of a dataset."""
+
+import collections
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pipeline import text
+from pipeline.buckets import padding_efficiency
+from pipeline.config import PreprocessConfig
+from pipeline.holdout import text_paths
+from pipeline.schema import Corpus, Dataset, Shard, Split
+from pipeline.stages import Report
+from pipeline.subwords import FILE_NAMES
+
+Reports = Mapping[str, Sequence[Report]]  # of each split's blocks, in order
+
+
+def describe(
+    config: PreprocessConfig,
+    *,
+    final: str,
+    boundaries: Sequence[int],
+    vocabulary_size: int,
+    corpora: Sequence[Corpus],
+    cleaned: Reports,
+    encoded: Reports,
+) -> Dataset:
+    """Returns the manifest of the files under `final`.
+
+    Args:
+      config: resolved configuration.
+      final: directory of the finished files.
+      boundaries: bucket lengths in tokens.
+      vocabulary_size: of the subwords actually learned.
+      corpora: identity of every input.
+      cleaned: what `CleanPairs` reported.
+      encoded: what `EncodePairs` reported.
+    """
+    splits = {split: _split(split, reports) for split, reports in encoded.items()}
+    counts = {split: _counts(cleaned[split], encoded[split]) for split in encoded}
+    held_out = sum(counts[s]["read"] for s in counts if s != "train" and not _given(s, corpora))
+    if held_out:  # they are train's own lines, not an overlap with it
+        counts["train"][text.OVERLAP] -= held_out
+        counts["train"]["held_out"] = held_out
+    subwords_path = FILE_NAMES[config.subwords]
+    return Dataset(
+        name="builtin" if config.is_builtin else Path(config.source_files[0]).name,
+        source_language=config.source_language,
+        target_language=config.target_language,
+        subwords=config.subwords,
+        subwords_path=subwords_path,
+        subwords_sha256=hashlib.sha256(Path(final, subwords_path).read_bytes()).hexdigest(),
+        vocabulary_size=vocabulary_size,
+        bucket_lengths=tuple(boundaries),
+        splits=splits,
+        corpora=tuple(corpora),
+        counts=counts,
+        padding_efficiency=_efficiency(splits["train"].shards),
+        config=config.content(),
+        directory=Path(final),
+    )
+
+
+def _given(split: str, corpora: Sequence[Corpus]) -> bool:
+    return any(corpus.split == split for corpus in corpora)
+
+
+def _split(name: str, reports: Sequence[Report]) -> Split:
+    shards = tuple(Shard(**row) for report in reports for row in report["shards"])
+    texts = (None, None) if name == "train" else text_paths(name)
+    return Split(name, sum(shard.pairs for shard in shards), shards, *texts)
+
+
+def _counts(cleaned: Sequence[Report], encoded: Sequence[Report]) -> dict[str, int]:
+    """Returns pairs read and kept, and how many each rule dropped."""
+    counts = collections.Counter[str](read=sum(report["lines"] for report in cleaned))
+    for report in (*cleaned, *encoded):
+        counts.update(report["dropped"])
+    kept = sum(shard["pairs"] for report in encoded for shard in report["shards"])
+    return {**counts, "kept": kept}
+
+
+def _efficiency(shards: Sequence[Shard]) -> dict[str, float]:
+    """Returns the share of real tokens in batches, by bucket and in total, to four digits."""
+    tokens, pairs = collections.Counter[int](), collections.Counter[int]()
+    for shard in shards:
+        tokens[shard.bucket_length] += shard.source_tokens + shard.target_tokens
+        pairs[shard.bucket_length] += shard.pairs
+    by_bucket = {str(b): padding_efficiency(tokens[b], pairs[b], b) for b in sorted(pairs)}
+    positions = sum(2 * bucket * pairs[bucket] for bucket in pairs)
+    total = tokens.total() / max(positions, 1)
+    return {name: round(share, 4) for name, share in {**by_bucket, "total": total}.items()}

@@ -1,0 +1,67 @@
+"""Progress of a stage: a bar on a terminal, two plain lines elsewhere.
+
+Beam's in-process runner blocks and reports nothing meanwhile, so a thread looks for the report
+files that finished blocks leave.
+"""
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from types import TracebackType
+
+from absl import logging
+
+from pipeline.corpora import Block
+
+_SECONDS_BETWEEN_LOOKS = 0.25
+
+
+class Progress:
+    """A context manager around the run of a stage."""
+
+    def __init__(
+        self, verb: str, blocks: Sequence[Block], is_done: Callable[[Block], bool]
+    ) -> None:
+        """Prepares to follow `blocks` until `is_done` holds for each."""
+        self._verb = verb
+        self._blocks = list(blocks)
+        self._is_done = is_done
+        self._lines = sum(block.lines for block in blocks)
+        self._finished = threading.Event()
+        self._thread = threading.Thread(target=self._follow, daemon=True)
+
+    def __enter__(self) -> "Progress":
+        self._start = time.monotonic()
+        if sys.stderr.isatty():
+            self._thread.start()
+        else:
+            logging.info("%s: %d lines in %d blocks", self._verb, self._lines, len(self._blocks))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._finished.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        elif kind is None:
+            seconds = time.monotonic() - self._start
+            rate = self._lines / max(seconds, 1e-9)
+            logging.info("%s: done in %.1f s, %.0f lines/s", self._verb, seconds, rate)
+
+    def _follow(self) -> None:
+        from tqdm import tqdm
+
+        waiting = self._blocks
+        with tqdm(total=self._lines, desc=self._verb, unit=" lines", unit_scale=True) as bar:
+            while waiting:
+                over = self._finished.wait(_SECONDS_BETWEEN_LOOKS)
+                done = [block for block in waiting if self._is_done(block)]
+                bar.update(sum(block.lines for block in done))
+                waiting = [block for block in waiting if block not in done]
+                if over:
+                    break

@@ -1,0 +1,157 @@
+"""What happens to one block: clean its pairs, count its words, encode it into shards.
+
+Each stage is a picklable function object from a block to a report (JSON values), free of Beam;
+`transforms` runs them over all blocks. What a stage writes is named by the block and its content
+depends on nothing else, so any number of workers in any order leaves the same bytes.
+"""
+
+import collections
+import dataclasses
+import hashlib
+import heapq
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from pipeline import subwords, text
+from pipeline.buckets import bucket_of
+from pipeline.corpora import Block, read_span
+from pipeline.schema import END_ID, Shard, encode_example, frame_record, write_atomically
+
+Pair = tuple[str, str]
+Encoded = tuple[list[int], list[int]]
+Report = dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class CleanPairs:
+    """Reads a block, normalises its lines, drops pairs by rule and writes the rest as TSV.
+
+    The report counts lines and what each rule dropped, and names the `candidates` pairs with the
+    least sentence keys, as (key, row): the first of them over all blocks may be held out.
+    """
+
+    folder: str
+    max_length_ratio: float
+    candidates: int
+
+    def __call__(self, block: Block) -> Report:
+        """Processes one block."""
+        sources, targets = read_span(block.source), read_span(block.target)
+        pairs, dropped = [], collections.Counter[str]()
+        for pair in zip(map(text.normalize, sources), map(text.normalize, targets), strict=True):
+            reason = text.reason_to_drop(*pair, max_length_ratio=self.max_length_ratio)
+            if reason:
+                dropped[reason] += 1
+            else:
+                pairs.append(pair)
+        write_pairs(self.folder, block.name, pairs)
+        return {"lines": block.lines, "dropped": dropped, "candidates": self._candidates(pairs)}
+
+    def _candidates(self, pairs: Sequence[Pair]) -> list[tuple[str, int]]:
+        if not self.candidates:
+            return []
+        rows: dict[str, int] = {}
+        for row, (source, _) in enumerate(pairs):
+            rows.setdefault(text.sentence_key(source).hex(), row)
+        return heapq.nsmallest(self.candidates, rows.items())
+
+
+@dataclasses.dataclass(frozen=True)
+class CountWords:
+    """Counts the words of both sides of a block's clean pairs, into a TSV of word and count."""
+
+    pairs_folder: str
+    folder: str
+    heldout: frozenset[bytes]
+
+    def __call__(self, block: Block) -> Report:
+        """Processes one block."""
+        pairs, _ = without_heldout(read_pairs(self.pairs_folder, block.name), self.heldout)
+        counts = collections.Counter[str]()
+        for source, target in pairs:
+            counts.update(source.split(" "))
+            counts.update(target.split(" "))
+        rows = "".join(f"{word}\t{count}\n" for word, count in counts.items())
+        write_atomically(f"{self.folder}/{block.name}.tsv", rows.encode())
+        return {}
+
+
+@dataclasses.dataclass(frozen=True)
+class EncodePairs:
+    """Encodes a block's clean pairs and writes one TFRecord shard for each bucket they fall in."""
+
+    pairs_folder: str
+    folder: str
+    subwords_path: str
+    boundaries: tuple[int, ...]
+    heldout: frozenset[bytes]
+    num_blocks: int  # of the block's split
+
+    def __call__(self, block: Block) -> Report:
+        """Processes one block."""
+        pairs, overlap = without_heldout(read_pairs(self.pairs_folder, block.name), self.heldout)
+        pairs.sort(key=lambda pair: text.pair_key(*pair))  # the order inside every shard
+        buckets: dict[int, list[Encoded]] = collections.defaultdict(list)
+        encoded = encode_pairs(pairs, subwords.shared_subwords(self.subwords_path))
+        for source, target in encoded:
+            if bucket := bucket_of(max(len(source), len(target)), self.boundaries):
+                buckets[bucket].append((source, target))
+        too_long = len(pairs) - sum(map(len, buckets.values()))
+        shards = [self._write_shard(block, *bucket) for bucket in sorted(buckets.items())]
+        rows = [dataclasses.asdict(shard) for shard in shards]
+        return {"shards": rows, "dropped": {text.OVERLAP: overlap, text.TOO_LONG: too_long}}
+
+    def _write_shard(self, block: Block, bucket_length: int, pairs: list[Encoded]) -> Shard:
+        name = f"bucket-{bucket_length:03d}-{block.index:05d}-of-{self.num_blocks:05d}.tfrecord"
+        data = b"".join(frame_record(encode_example(*pair)) for pair in pairs)
+        os.makedirs(f"{self.folder}/{block.split}", exist_ok=True)
+        write_atomically(f"{self.folder}/{block.split}/{name}", data)
+        return Shard(
+            path=f"{block.split}/{name}",
+            bucket_length=bucket_length,
+            pairs=len(pairs),
+            source_tokens=sum(len(source) for source, _ in pairs),
+            target_tokens=sum(len(target) for _, target in pairs),
+            bytes=len(data),
+            sha256=hashlib.sha256(data).hexdigest(),
+        )
+
+
+def write_pairs(folder: str, name: str, pairs: Sequence[Pair]) -> None:
+    """Writes normalised pairs, which hold neither tab nor line end, as TSV."""
+    rows = "".join(f"{source}\t{target}\n" for source, target in pairs)
+    write_atomically(f"{folder}/{name}.tsv", rows.encode())
+
+
+def read_pairs(folder: str, name: str) -> list[Pair]:
+    """Returns the pairs which `write_pairs` wrote."""
+    rows = Path(folder, f"{name}.tsv").read_bytes().decode().split("\n")[:-1]
+    return [(source, target) for source, _, target in (row.partition("\t") for row in rows)]
+
+
+def read_counts(folder: str, name: str) -> Iterator[tuple[str, int]]:
+    """Yields the words and counts which `CountWords` wrote."""
+    for row in Path(folder, f"{name}.tsv").read_bytes().decode().split("\n")[:-1]:
+        word, _, count = row.partition("\t")
+        yield word, int(count)
+
+
+def without_heldout(pairs: list[Pair], heldout: frozenset[bytes]) -> tuple[list[Pair], int]:
+    """Returns the pairs whose source and whose whole are not held out, and how many were."""
+    if not heldout:
+        return pairs, 0
+    kept = [
+        pair
+        for pair in pairs
+        if text.sentence_key(pair[0]) not in heldout and text.pair_key(*pair) not in heldout
+    ]
+    return kept, len(pairs) - len(kept)
+
+
+def encode_pairs(pairs: Sequence[Pair], vocabulary: subwords.Subwords) -> list[Encoded]:
+    """Returns the ids of each pair, both sides closed by the end symbol."""
+    sides = (vocabulary.encode([pair[side] for pair in pairs]) for side in (0, 1))
+    ended = ([[*ids, END_ID] for ids in side] for side in sides)
+    return list(zip(*ended, strict=True))
