@@ -2,8 +2,7 @@
 
     python -m pipeline.preprocess --runner=DirectRunner
         makes data/demo from the built-in English–German corpus
-    python -m pipeline.preprocess --source_files=train.en.gz --target_files=train.de.gz \
-        --output_dir=data/mine
+    python -m pipeline.preprocess --source_files=en.gz --target_files=de.gz --output_dir=data/mine
         makes a dataset of your own text, dev and test sets held out of it
 
 The same input and flags give the same bytes on any runner with any number of workers. A run that
@@ -11,18 +10,24 @@ was killed leaves nothing that a reader accepts; the same command again finishes
 of Apache Beam may follow.
 """
 
+import logging
+
 from absl import flags
 
-from pipeline import build, cli, summary, usage
+from pipeline import cli, usage
 from pipeline.config import PreprocessConfig
-from pipeline.runners import make_options
 
 
 def main(argv: list[str]) -> None:
     """Runs the command; `argv` holds the program name and Beam's options."""
     config = cli.config_from_flags(PreprocessConfig)
+    # Imported late: --help need not wait for Beam, which also warns about lacking Google clients.
+    logging.disable(logging.WARNING)
+    from pipeline import build, runners, summary
+
+    logging.disable(logging.NOTSET)
     our_flags = usage.our_flags(flags.FLAGS)
-    options = make_options(config.runner, config.num_workers, argv[1:], our_flags)
+    options = runners.make_options(config.runner, config.num_workers, argv[1:], our_flags)
     with summary.timed() as seconds:
         dataset = build.build_dataset(config, options)
     print(summary.summarize(dataset, seconds()))

@@ -9,8 +9,9 @@ import collections
 import dataclasses
 import hashlib
 import heapq
+import itertools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,20 +39,21 @@ class CleanPairs:
 
     def __call__(self, block: Block) -> Report:
         """Processes one block."""
+        is_train = block.split == "train"
+        ratio = self.max_length_ratio if is_train else 0  # dev and test stay as they are
         sources, targets = read_span(block.source), read_span(block.target)
         pairs, dropped = [], collections.Counter[str]()
         for pair in zip(map(text.normalize, sources), map(text.normalize, targets), strict=True):
-            reason = text.reason_to_drop(*pair, max_length_ratio=self.max_length_ratio)
+            reason = text.reason_to_drop(*pair, max_length_ratio=ratio)
             if reason:
                 dropped[reason] += 1
             else:
                 pairs.append(pair)
         write_pairs(self.folder, block.name, pairs)
-        return {"lines": block.lines, "dropped": dropped, "candidates": self._candidates(pairs)}
+        candidates = self._candidates(pairs) if is_train else []
+        return {"lines": block.lines, "dropped": dropped, "candidates": candidates}
 
     def _candidates(self, pairs: Sequence[Pair]) -> list[tuple[str, int]]:
-        if not self.candidates:
-            return []
         rows: dict[str, int] = {}
         for row, (source, _) in enumerate(pairs):
             rows.setdefault(text.sentence_key(source).hex(), row)
@@ -86,12 +88,13 @@ class EncodePairs:
     folder: str
     subwords_path: str
     boundaries: tuple[int, ...]
-    heldout: frozenset[bytes]
-    num_blocks: int  # of the block's split
+    heldout: frozenset[bytes]  # what train must not contain
+    num_blocks: Mapping[str, int]  # of each split
 
     def __call__(self, block: Block) -> Report:
         """Processes one block."""
-        pairs, overlap = without_heldout(read_pairs(self.pairs_folder, block.name), self.heldout)
+        heldout = self.heldout if block.split == "train" else frozenset()
+        pairs, overlap = without_heldout(read_pairs(self.pairs_folder, block.name), heldout)
         pairs.sort(key=lambda pair: text.pair_key(*pair))  # the order inside every shard
         buckets: dict[int, list[Encoded]] = collections.defaultdict(list)
         encoded = encode_pairs(pairs, subwords.shared_subwords(self.subwords_path))
@@ -104,7 +107,8 @@ class EncodePairs:
         return {"shards": rows, "dropped": {text.OVERLAP: overlap, text.TOO_LONG: too_long}}
 
     def _write_shard(self, block: Block, bucket_length: int, pairs: list[Encoded]) -> Shard:
-        name = f"bucket-{bucket_length:03d}-{block.index:05d}-of-{self.num_blocks:05d}.tfrecord"
+        num_blocks = self.num_blocks[block.split]
+        name = f"bucket-{bucket_length:03d}-{block.index:05d}-of-{num_blocks:05d}.tfrecord"
         data = b"".join(frame_record(encode_example(*pair)) for pair in pairs)
         os.makedirs(f"{self.folder}/{block.split}", exist_ok=True)
         write_atomically(f"{self.folder}/{block.split}/{name}", data)
@@ -125,10 +129,11 @@ def write_pairs(folder: str, name: str, pairs: Sequence[Pair]) -> None:
     write_atomically(f"{folder}/{name}.tsv", rows.encode())
 
 
-def read_pairs(folder: str, name: str) -> list[Pair]:
-    """Returns the pairs which `write_pairs` wrote."""
-    rows = Path(folder, f"{name}.tsv").read_bytes().decode().split("\n")[:-1]
-    return [(source, target) for source, _, target in (row.partition("\t") for row in rows)]
+def read_pairs(folder: str, name: str, first: int | None = None) -> list[Pair]:
+    """Returns the pairs, or the first few of the pairs, which `write_pairs` wrote."""
+    with open(f"{folder}/{name}.tsv", "rb") as file:
+        rows = [row[:-1].decode().partition("\t") for row in itertools.islice(file, first)]
+    return [(source, target) for source, _, target in rows]
 
 
 def read_counts(folder: str, name: str) -> Iterator[tuple[str, int]]:
