@@ -66,7 +66,9 @@ def value(dice: Dice) -> Bilingual:
     thing = w.known(dice, (kind,), plain=True)
     clause = Clause(w.subject(dice), frame.verb, tense="present", negated=dice.chance(0.2))
     main = statement(a.with_object(clause, frame, thing))
-    quality = a.property_of(dice, p.thing_pronoun(thing), kind, negated=dice.chance(0.15))
+    quality = a.property_of(
+        dice, p.thing_pronoun(thing), kind, negated=clause.negated and dice.chance(0.5)
+    )
     return _after(main, subordinate(quality, BECAUSE))
 
 

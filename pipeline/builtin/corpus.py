@@ -15,7 +15,7 @@ Pair = tuple[str, str]
 
 SIZES = {"train": 30_000, "dev": 500, "test": 1_000}
 # How often a word form must occur in training before dev and test may hold it.
-MIN_OCCURRENCES = 10
+MIN_OCCURRENCES = 20
 MAX_WORDS = 20
 _SEED = 20170612  # the day the paper appeared
 
@@ -95,10 +95,15 @@ def generate_pairs(split: str) -> list[Pair]:
 @cache
 def _splits() -> dict[str, list[Pair]]:
     """Generates all splits, once a process."""
-    fresh = _distinct(candidates())
+    fresh = distinct(candidates())
     train = _take(fresh, SIZES["train"])
-    known = _frequent_words(train)
-    held_out = (pair for pair in fresh if known.issuperset(_both(pair)))
+    sources = _frequent_words(source for source, _ in train)
+    targets = _frequent_words(target for _, target in train)
+    held_out = (
+        (source, target)
+        for source, target in fresh
+        if sources.issuperset(words(source)) and targets.issuperset(words(target))
+    )
     return {
         "train": train,
         "dev": _take(held_out, SIZES["dev"]),
@@ -117,7 +122,7 @@ def _reads_well(pair: Pair) -> bool:
     return short and len(nouns) == len(set(nouns))
 
 
-def _distinct(pairs: Iterable[Pair]) -> Iterator[Pair]:
+def distinct(pairs: Iterable[Pair]) -> Iterator[Pair]:
     """Passes on pairs of which neither side has been seen before."""
     sources: set[str] = set()
     targets: set[str] = set()
@@ -132,11 +137,7 @@ def _take(pairs: Iterator[Pair], count: int) -> list[Pair]:
     return [next(pairs) for _ in range(count)]
 
 
-def _both(pair: Pair) -> list[str]:
-    return [*words(pair[0]), *words(pair[1])]
-
-
-def _frequent_words(pairs: Iterable[Pair]) -> set[str]:
+def _frequent_words(sentences: Iterable[str]) -> set[str]:
     """Returns the word forms, cased, which occur often enough to be known."""
-    counts = Counter(word for pair in pairs for word in _both(pair))
+    counts = Counter(word for sentence in sentences for word in words(sentence))
     return {word for word, count in counts.items() if count >= MIN_OCCURRENCES}

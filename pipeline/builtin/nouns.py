@@ -3,6 +3,11 @@
 from pipeline.builtin import modifiers as m
 from pipeline.builtin.words import Kind, Noun
 
+_CLOTHES_ADJECTIVES = (
+    *(m.BEAUTIFUL, m.BLACK, m.BLUE, m.CHEAP, m.CLEAN, m.DARK, m.DIRTY, m.ELEGANT),
+    *(m.EXPENSIVE, m.GREEN, m.LONG, m.NEW, m.OLD, m.RED, m.WHITE, m.YELLOW),
+)
+
 PEOPLE = Kind(
     (
         Noun("actress", "Schauspielerin", "f", "Schauspielerinnen"),
@@ -143,12 +148,9 @@ HOT_DRINKS = Kind(
 )
 CLOTHES = Kind(
     (
-        Noun("belt", "Gürtel", "m", "Gürtel"),
         Noun("blouse", "Bluse", "f", "Blusen"),
-        Noun("cap", "Mütze", "f", "Mützen"),
         Noun("coat", "Mantel", "m", "Mäntel"),
         Noun("dress", "Kleid", "n", "Kleider"),
-        Noun("hat", "Hut", "m", "Hüte"),
         Noun("jacket", "Jacke", "f", "Jacken"),
         Noun("shirt", "Hemd", "n", "Hemden"),
         Noun("skirt", "Rock", "m", "Röcke"),
@@ -156,8 +158,14 @@ CLOTHES = Kind(
         Noun("sweater", "Pullover", "m", "Pullover"),
         Noun("winter coat", "Wintermantel", "m", "Wintermäntel"),
     ),
+    _CLOTHES_ADJECTIVES,
+)
+# German takes clothes off by another verb than these.
+ACCESSORIES = Kind(
     (
-        *(m.BEAUTIFUL, m.BLACK, m.BLUE, m.CHEAP, m.CLEAN, m.DARK, m.DIRTY, m.ELEGANT),
-        *(m.EXPENSIVE, m.GREEN, m.LONG, m.NEW, m.OLD, m.RED, m.WHITE, m.YELLOW),
+        Noun("belt", "Gürtel", "m", "Gürtel"),
+        Noun("cap", "Mütze", "f", "Mützen"),
+        Noun("hat", "Hut", "m", "Hüte"),
     ),
+    _CLOTHES_ADJECTIVES,
 )

@@ -15,14 +15,18 @@ class Nominal(Protocol):
     """What can be a subject or an object."""
 
     @property
-    def agreement(self) -> Agreement: ...
+    def agreement(self) -> Agreement:
+        """The verb form it asks for as a subject."""
 
     @property
-    def column(self) -> Column: ...
+    def column(self) -> Column:
+        """Its gender or plural, for whatever agrees with it."""
 
-    def english(self, *, subject: bool) -> str: ...
+    def english(self, *, subject: bool) -> str:
+        """Returns the English text as a subject, or else as an object."""
 
-    def german(self, case: Case) -> str: ...
+    def german(self, case: Case) -> str:
+        """Returns the German text in a case."""
 
 
 class Determiner(NamedTuple):
@@ -61,10 +65,12 @@ class NounPhrase:
 
     @property
     def agreement(self) -> Agreement:
+        """The form after he in the singular, after we in the plural."""
         return "we" if self.plural else "he"
 
     @property
     def column(self) -> Column:
+        """The noun's gender, or the plural."""
         return german.column(self.noun.gender, plural=self.plural)
 
     @property
@@ -73,10 +79,11 @@ class NounPhrase:
         return self.determiner in (A, BARE)
 
     def negated(self) -> NounPhrase:
-        """Returns it with kein in German; English says "not" at the verb."""
+        """Returns the phrase with kein in German; English says "not" at the verb."""
         return replace(self, determiner=self.determiner._replace(german="kein", pattern="ein"))
 
     def english(self, *, subject: bool = False) -> str:
+        """Returns the phrase, which is the same in either role."""
         head = english.plural(self.noun.english) if self.plural else self.noun.english
         words = f"{self.adjective.english} {head}" if self.adjective else head
         chosen = self.determiner
@@ -86,6 +93,7 @@ class NounPhrase:
         return f"{opening} {words}".lstrip()
 
     def german(self, case: Case) -> str:
+        """Returns determiner, adjective and noun, declined together."""
         opening, case_shown = self._german_determiner(case)
         words = [opening] if opening else []
         if self.adjective:
@@ -115,12 +123,15 @@ class Person:
 
     @property
     def column(self) -> Column:
+        """The gender of who bears the name."""
         return self.name.gender
 
     def english(self, *, subject: bool = False) -> str:
+        """Returns the name, which is the same in either role."""
         return self.name.text
 
     def german(self, case: Case) -> str:
+        """Returns the name, which shows no case."""
         return self.name.text
 
 
@@ -134,9 +145,11 @@ class Couple:
     column: Column = "plural"
 
     def english(self, *, subject: bool = False) -> str:
+        """Returns both names, which are the same in either role."""
         return f"{self.first.text} and {self.second.text}"
 
     def german(self, case: Case) -> str:
+        """Returns both names, which show no case."""
         return f"{self.first.text} und {self.second.text}"
 
 
@@ -150,9 +163,11 @@ class Pronoun:
     column: Column
 
     def english(self, *, subject: bool = False) -> str:
+        """Returns the form for the role: he, him."""
         return self.english_forms[0 if subject else 1]
 
     def german(self, case: Case) -> str:
+        """Returns the form for the case: er, ihn, ihm."""
         return self.german_forms[("nominative", "accusative", "dative").index(case)]
 
 

@@ -21,16 +21,15 @@ from pipeline.builtin.dice import Dice
 from pipeline.builtin.words import Bilingual, Kind
 
 THINGS: tuple[Kind, ...] = (
-    *(n.CLOTHES, t.VEHICLES, t.DEVICES, t.FURNITURE, t.CONTAINERS, t.READING),
+    *(n.CLOTHES, n.ACCESSORIES, t.VEHICLES, t.DEVICES, t.FURNITURE, t.CONTAINERS, t.READING),
     *(t.ROOMS, t.BUILDINGS, t.OPENINGS, t.EVENTS, n.FRUIT, n.VEGETABLES, n.BAKERY),
     *(n.WARM_DISHES, n.PETS, n.BIG_ANIMALS),
 )
-_PRICED = (n.CLOTHES, t.DEVICES, t.FURNITURE, t.BELONGINGS, t.CONTAINERS, t.READING)
+_PRICED = (n.CLOTHES, n.ACCESSORIES, t.DEVICES, t.FURNITURE, t.BELONGINGS, t.CONTAINERS, t.READING)
+_PERSONS = {n.PEOPLE, n.RELATIVES}
 # "What" and "which" ask for things, "whom" for people.
-_PERSON_FRAMES = tuple(
-    frame for frame in v.OBJECT_FRAMES if all(k in (n.PEOPLE, n.RELATIVES) for k in frame.objects)
-)
-_THING_FRAMES = tuple(frame for frame in v.OBJECT_FRAMES if n.PEOPLE not in frame.objects)
+_PERSON_FRAMES = tuple(frame for frame in v.OBJECT_FRAMES if _PERSONS.issuperset(frame.objects))
+_THING_FRAMES = tuple(frame for frame in v.OBJECT_FRAMES if _PERSONS.isdisjoint(frame.objects))
 
 
 def tell(dice: Dice) -> Bilingual:

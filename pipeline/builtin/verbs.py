@@ -28,7 +28,16 @@ _DRINKS = (n.COLD_DRINKS, n.HOT_DRINKS)
 _HAND_SIZED = (t.BELONGINGS, t.CONTAINERS)
 _PLACES = (t.BUILDINGS, t.OUTDOORS)
 _GOODS = (
-    *(n.FRUIT, n.VEGETABLES, n.BAKERY, n.CLOTHES, t.VEHICLES, t.DEVICES, t.FURNITURE),
+    *(
+        n.FRUIT,
+        n.VEGETABLES,
+        n.BAKERY,
+        n.CLOTHES,
+        n.ACCESSORIES,
+        t.VEHICLES,
+        t.DEVICES,
+        t.FURNITURE,
+    ),
     *(*_DRINKS, *_HAND_SIZED),
 )
 
@@ -85,7 +94,10 @@ OBJECT_FRAMES = (
     ),
     Frame(Verb("tidy up", "tidied up", "räumen", "räumt", "aufgeräumt", "auf"), (t.ROOMS,)),
     Frame(Verb("translate", "translated", "übersetzen", "übersetzt", "übersetzt"), (t.READING,)),
-    Frame(Verb("try on", "tried on", "probieren", "probiert", "anprobiert", "an"), (n.CLOTHES,)),
+    Frame(
+        Verb("try on", "tried on", "probieren", "probiert", "anprobiert", "an"),
+        (n.CLOTHES, n.ACCESSORIES),
+    ),
     Frame(
         Verb("turn off", "turned off", "schalten", "schaltet", "ausgeschaltet", "aus"),
         (t.DEVICES,),
@@ -100,7 +112,7 @@ OBJECT_FRAMES = (
     Frame(Verb("unpack", "unpacked", "packen", "packt", "ausgepackt", "aus"), (t.CONTAINERS,)),
     Frame(Verb("visit", "visited", "besuchen", "besucht", "besucht"), (*_PERSONS, *_PLACES)),
     Frame(Verb("wash", "washed", "waschen", "wäscht", "gewaschen"), (n.CLOTHES, t.VEHICLES)),
-    Frame(Verb("wear", "wore", "tragen", "trägt", "getragen"), (n.CLOTHES,)),
+    Frame(Verb("wear", "wore", "tragen", "trägt", "getragen"), (n.CLOTHES, n.ACCESSORIES)),
     Frame(Verb("write", "wrote", "schreiben", "schreibt", "geschrieben"), (t.READING,)),
 )
 
@@ -145,7 +157,7 @@ PREPOSITION_FRAMES = (
 
 # Someone gives someone else something.
 GIFT_FRAMES = tuple(
-    Frame(verb, (t.READING, *_HAND_SIZED, n.CLOTHES))
+    Frame(verb, (t.READING, *_HAND_SIZED, n.CLOTHES, n.ACCESSORIES))
     for verb in (
         Verb("bring", "brought", "bringen", "bringt", "gebracht"),
         Verb("give", "gave", "geben", "gibt", "gegeben"),

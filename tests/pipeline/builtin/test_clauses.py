@@ -159,6 +159,7 @@ def test_relative_and_thing_pronouns_take_the_antecedents_gender():
     relative = phrases.relative_pronoun(apple, person=False)
     assert (relative.english(subject=False), relative.german("accusative")) == ("that", "den")
     assert phrases.thing_pronoun(apple).german("nominative") == "er"
+    assert phrases.thing_pronoun(apple).english(subject=True) == "it"
     assert phrases.thing_pronoun(replace(apple, plural=True)).english(subject=True) == "they"
 
 
