@@ -200,7 +200,10 @@ class _Build:
             pairs = read_pairs(self.staging.folder("pairs"), block.name, first)
             sample = encode_pairs(pairs, vocabulary)
             histogram.update(max(len(source), len(target)) for source, target in sample)
-        return choose_boundaries(histogram, self.config.max_length, self.config.max_buckets)
+        longest = self.config.max_length
+        if all(block.lines <= first for block in blocks):  # seen them all: no wider than needed
+            longest = min(longest, max(histogram))
+        return choose_boundaries(histogram, longest, self.config.max_buckets)
 
     def encode(self, vocabulary_path: str, boundaries: tuple[int, ...]) -> dict[str, list[Report]]:
         """Encodes all splits into shards; returns the reports of each split's blocks."""

@@ -143,7 +143,7 @@ def refuse_unknown(argument: str, known: Sequence[str]) -> typing.NoReturn:
     if not argument.startswith("-"):
         raise UserError(f"unexpected argument {argument!r}: only --flag=value is understood")
     name = argument.lstrip("-").partition("=")[0]
-    near = difflib.get_close_matches(name, list(known), n=3) or ["--help lists them all"]
+    near = difflib.get_close_matches(name, sorted(set(known)), n=3) or ["--help lists them all"]
     hint = ", ".join(n if n.startswith("--") else f"--{n}" for n in near)
     raise UserError(f"unknown flag --{name}; nearest: {hint}")
 

@@ -8,7 +8,7 @@ import argparse
 import logging
 from collections.abc import Sequence
 
-from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions
+from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions, WorkerOptions
 from apache_beam.portability.api import beam_provision_api_pb2
 from apache_beam.runners.portability.fn_api_runner import fn_runner
 from apache_beam.runners.portability.portable_runner import JobServiceHandle
@@ -40,6 +40,7 @@ def make_options(
         direct = options.view_as(DirectOptions)
         direct.direct_num_workers = num_workers
         direct.direct_running_mode = "multi_processing"
+        options.view_as(WorkerOptions).default_sdk_harness_log_level = "ERROR"
     return options
 
 
