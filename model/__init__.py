@@ -1,6 +1,6 @@
 """The Transformer of "Attention Is All You Need" (Vaswani et al. 2017, "§" throughout).
 
-Everything that serving needs and nothing else: Keras and the standard library, on any Keras backend.
+All that serving needs and nothing else: Keras and the standard library, on any Keras backend.
 
 Shape letters, used in every docstring and comment of this package:
 

@@ -10,7 +10,7 @@ from model.config import TransformerConfig
 
 Tensor = Any
 
-# Large enough that exp underflows to exactly 0 after the maximum is subtracted, so padding has no influence at all.
+# So low that its exponential is exactly 0: padding has no influence at all.
 _MASKED_SCORE = -1e9
 
 
@@ -78,7 +78,7 @@ class MultiHeadAttention(keras.layers.Layer):
     def attend(
         self, query: Tensor, key: Tensor, value: Tensor, *, attention_mask: Tensor
     ) -> Tensor:
-        """Attends from `query`, float `[B, T, D]`, to projected keys and values; returns `[B, T, D]`."""
+        """Attends from float `[B, T, D]` to projected keys and values; returns `[B, T, D]`."""
         query = self._split_heads(self.query(query))  # [B, H, T, K]
         heads = scaled_dot_product_attention(query, key, value, attention_mask)  # [B, H, T, K]
         heads = ops.transpose(heads, (0, 2, 1, 3))  # [B, T, H, K]

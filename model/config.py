@@ -1,4 +1,4 @@
-"""The architecture's hyper-parameters, each stated once (§3, Table 3)."""
+"""Hyper-parameters of the architecture and of search, each stated once (§3, §6.1, Table 3)."""
 
 import dataclasses
 from dataclasses import field
@@ -9,7 +9,7 @@ from typing import Literal
 class TransformerConfig:
     """Architecture of a Transformer; the defaults are the paper's base model.
 
-    `key_dim` and `value_dim` become `model_dim // num_heads` when they are None.
+    `key_dim` and `value_dim` become `model_dim // num_heads` when they are 0.
 
     Raises:
         ValueError: if a value is out of range or sizes do not fit together.
@@ -28,18 +28,17 @@ class TransformerConfig:
         metadata={"help": "Inner size d_ff of the feed-forward layers (§3.3, Table 3 C)."},
     )
     num_heads: int = field(default=8, metadata={"help": "Attention heads h (§3.2.2, Table 3 A)."})
-    key_dim: int | None = field(
-        default=None,
+    key_dim: int = field(
+        default=0,
         metadata={
             "help": "Size d_k of a head's queries and keys (§3.2.2, Table 3 A and B); "
-            "model_dim / num_heads when not given."
+            "0 for model_dim / num_heads."
         },
     )
-    value_dim: int | None = field(
-        default=None,
+    value_dim: int = field(
+        default=0,
         metadata={
-            "help": "Size d_v of a head's values (§3.2.2, Table 3 A); "
-            "model_dim / num_heads when not given."
+            "help": "Size d_v of a head's values (§3.2.2, Table 3 A); 0 for model_dim / num_heads."
         },
     )
     dropout: float = field(
@@ -81,7 +80,7 @@ class TransformerConfig:
             self.positions,
         )
         for name in ("key_dim", "value_dim"):
-            if getattr(self, name) is None:
+            if getattr(self, name) == 0:
                 _require(
                     self.model_dim % self.num_heads == 0,
                     f"model_dim {self.model_dim} is not a multiple of num_heads; give {name}",
@@ -89,6 +88,36 @@ class TransformerConfig:
                 )
                 object.__setattr__(self, name, self.model_dim // self.num_heads)
             _require(getattr(self, name) >= 1, f"{name} must be at least 1", getattr(self, name))
+
+
+@dataclasses.dataclass(frozen=True)
+class SearchConfig:
+    """Search for translations; the defaults are the paper's (§6.1).
+
+    Raises:
+        ValueError: if a value is out of range.
+    """
+
+    beam_size: int = field(
+        default=4,
+        metadata={"help": "Hypotheses kept for each sentence (§6.1); 1 is greedy search."},
+    )
+    length_penalty: float = field(
+        default=0.6,
+        metadata={
+            "help": "Exponent α of the length penalty ((5 + tokens) / 6)^α that log-probabilities "
+            "are divided by (§6.1); 0 for none."
+        },
+    )
+    extra_length: int = field(
+        default=50,
+        metadata={"help": "Longest translation, in tokens more than its source (§6.1)."},
+    )
+
+    def __post_init__(self) -> None:
+        _require(self.beam_size >= 1, "beam_size must be at least 1", self.beam_size)
+        for name in ("length_penalty", "extra_length"):
+            _require(getattr(self, name) >= 0, f"{name} must be at least 0", getattr(self, name))
 
 
 def _require(condition: bool, expected: str, received: object) -> None:

@@ -1,4 +1,4 @@
-"""Attention masks: boolean, True where a query may look, broadcastable to `[B, H, T, S]` (§3.2.3)."""
+"""Attention masks: boolean, True where a query may look (§3.2.3)."""
 
 from typing import Any
 

@@ -9,54 +9,20 @@ A sentence's result does not depend on the sentences beside it: each has its own
 its own stopping rule, and rows that are done change no more.
 """
 
-import dataclasses
 from collections.abc import Callable
-from dataclasses import field
 from typing import Any, NamedTuple
 
 import keras
 from keras import ops
 
+from model.config import SearchConfig
 from model.masks import PADDING_ID
 
 Tensor = Any
 Step = Callable[[Tensor, Tensor, Any], tuple[Tensor, Any]]
 
-# Scores are sums of log-probabilities, so this is worse than any real one; finite, so that sums stay numbers.
+# Worse than any sum of log-probabilities, and finite, so that sums of it stay numbers.
 _IMPOSSIBLE = -1e9
-
-
-@dataclasses.dataclass(frozen=True)
-class SearchConfig:
-    """Search for translations; the defaults are the paper's (§6.1).
-
-    Raises:
-        ValueError: if a value is out of range.
-    """
-
-    beam_size: int = field(
-        default=4,
-        metadata={"help": "Hypotheses kept for each sentence (§6.1); 1 is greedy search."},
-    )
-    length_penalty: float = field(
-        default=0.6,
-        metadata={
-            "help": "Exponent α of the length penalty ((5 + tokens) / 6)^α that log-probabilities "
-            "are divided by (§6.1); 0 for none."
-        },
-    )
-    extra_length: int = field(
-        default=50,
-        metadata={"help": "Longest translation, in tokens more than its source (§6.1)."},
-    )
-
-    def __post_init__(self) -> None:
-        if self.beam_size < 1:
-            raise ValueError(f"beam_size must be at least 1; received {self.beam_size}")
-        if self.length_penalty < 0:
-            raise ValueError(f"length_penalty must be at least 0; received {self.length_penalty}")
-        if self.extra_length < 0:
-            raise ValueError(f"extra_length must be at least 0; received {self.extra_length}")
 
 
 class Translations(NamedTuple):
@@ -127,7 +93,7 @@ def beam_search(
 
 
 def length_penalty(length: Tensor, alpha: float) -> Tensor:
-    """Returns ((5 + length) / 6)^α, float32, for `length` in tokens (Wu et al. 2016, equation 14)."""
+    """Returns ((5 + length) / 6)^α, float32, of lengths in tokens (Wu et al. 2016, §7)."""
     return ((5.0 + ops.cast(length, "float32")) / 6.0) ** alpha
 
 

@@ -16,10 +16,10 @@ Tensor = Any
 
 
 class Transformer(keras.Model):
-    """The encoder-decoder of the paper, with one embedding matrix for both languages and the output.
+    """The paper's encoder-decoder, with one embedding matrix for both languages and the output.
 
-    The weights exist as soon as the object does. Training calls the model; search calls `encode` once
-    and `decode_step` once per output position.
+    The weights exist as soon as the object does. Training calls the model; search calls `encode`
+    once and `decode_step` once per output position.
 
     Args:
         config: the architecture.
@@ -27,8 +27,8 @@ class Transformer(keras.Model):
 
     Call arguments:
         source: int `[B, S]`, ids ending in the end symbol, then padding.
-        target: int `[B, T]`, likewise. Position t sees the target before t only: the model shifts it
-            right itself, with padding as the start symbol.
+        target: int `[B, T]`, likewise. Position t sees only the target before t: the model shifts
+            it right itself, with padding as the start symbol.
         training: whether dropout is active.
 
     Returns:

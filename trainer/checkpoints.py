@@ -1,0 +1,177 @@
+"""Checkpoints: everything a run needs to go on, in NumPy's own file format.
+
+    run_dir/checkpoints/step-00001000/weights.npz     one array a variable, by its path
+                                      state.npz       optimizer and random state
+                                      checkpoint.json the fields of `Checkpoint`
+
+A checkpoint is written under another name and renamed, so it exists whole or not at all.
+`run_dir/averaged/` has the same form without the state.
+"""
+
+import dataclasses
+import json
+import shutil
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import keras
+import numpy as np
+from absl import logging
+
+from model.transformer import Transformer
+from pipeline.errors import UserError
+
+Arrays = dict[str, np.ndarray]
+
+
+@dataclasses.dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint on disk.
+
+    step: updates made.
+    train_seconds: time spent training so far, over all sessions of the run.
+    interim: saved only because a signal stopped the run; never averaged, and deleted by the next.
+    sources: steps of the checkpoints that were averaged into it, if any.
+    """
+
+    path: Path
+    step: int
+    train_seconds: float
+    interim: bool = False
+    sources: tuple[int, ...] = ()
+
+
+def save_checkpoint(
+    run_dir: Path,
+    learner: keras.Model,
+    *,
+    step: int,
+    train_seconds: float,
+    keep: int,
+    interim: bool = False,
+) -> Checkpoint:
+    """Saves a learner (its `transformer` and `optimizer`) and deletes all but the `keep` newest."""
+    path = run_dir / "checkpoints" / f"step-{step:08d}"
+    checkpoint = Checkpoint(path, step, train_seconds, interim)
+    _write(checkpoint, _read(_weights(learner.transformer)), state=_read(_state(learner)))
+    older = [old for old in list_checkpoints(run_dir) if old.step < step]
+    regular = [old for old in older if not old.interim]
+    surplus = [] if interim else regular[: max(len(regular) + 1 - keep, 0)]
+    for old in surplus + [old for old in older if old.interim]:
+        shutil.rmtree(old.path)
+    return checkpoint
+
+
+def list_checkpoints(run_dir: Path) -> list[Checkpoint]:
+    """Lists the run's checkpoints, oldest first."""
+    paths = sorted((run_dir / "checkpoints").glob("step-*[0-9]"))
+    return [_describe(path) for path in paths]
+
+
+def restore_latest(run_dir: Path, learner: keras.Model) -> Checkpoint | None:
+    """Restores the newest checkpoint that can be read, and returns it; None when there is none."""
+    for checkpoint in reversed(list_checkpoints(run_dir)):
+        try:
+            weights, state = _load(checkpoint, "weights"), _load(checkpoint, "state")
+        except (OSError, ValueError, zipfile.BadZipFile) as error:
+            logging.warning("skipping damaged checkpoint %s: %s", checkpoint.path, error)
+            continue
+        _assign(_weights(learner.transformer), weights, checkpoint.path)
+        _assign(_state(learner), state, checkpoint.path)
+        return checkpoint
+    return None
+
+
+def load_weights(checkpoint: Checkpoint, transformer: Transformer) -> None:
+    """Loads a checkpoint's weights into a model of the same configuration."""
+    _assign(_weights(transformer), _load(checkpoint, "weights"), checkpoint.path)
+
+
+def average_checkpoints(run_dir: Path, checkpoints: Sequence[Checkpoint]) -> Checkpoint:
+    """Writes the mean of the checkpoints' weights to `run_dir/averaged` (§6.1)."""
+    total: Arrays = {}
+    for checkpoint in checkpoints:
+        for name, array in _load(checkpoint, "weights").items():
+            total[name] = total.get(name, 0.0) + array.astype(np.float64)
+    mean = {name: (array / len(checkpoints)).astype(np.float32) for name, array in total.items()}
+    last = checkpoints[-1]
+    steps = tuple(checkpoint.step for checkpoint in checkpoints)
+    averaged = Checkpoint(run_dir / "averaged", last.step, last.train_seconds, sources=steps)
+    _write(averaged, mean)
+    return averaged
+
+
+def find_checkpoint(run_dir: Path, name: str) -> Checkpoint:
+    """Finds a checkpoint to translate with.
+
+    Args:
+        run_dir: the run.
+        name: "averaged", "last", a step, or "auto": averaged when there is one, else last.
+
+    Raises:
+        UserError: if there is no such checkpoint.
+    """
+    averaged = run_dir / "averaged"
+    checkpoints = list_checkpoints(run_dir)
+    if name in ("averaged", "auto") and averaged.is_dir():
+        return _describe(averaged)
+    if name in ("last", "auto") and checkpoints:
+        return checkpoints[-1]
+    for checkpoint in checkpoints:
+        if name == str(checkpoint.step):
+            return checkpoint
+    steps = ", ".join(str(checkpoint.step) for checkpoint in checkpoints) or "none"
+    raise UserError(
+        f"no checkpoint {name!r} in {run_dir} (steps there: {steps}); "
+        "train with python -m trainer.task, or name another with --checkpoint"
+    )
+
+
+def _weights(transformer: Transformer) -> dict[str, keras.Variable]:
+    return {variable.path: variable for variable in transformer.trainable_variables}
+
+
+def _state(learner: keras.Model) -> dict[str, keras.Variable]:
+    """Optimizer and random state; the latter by order, as Keras numbers its names per process."""
+    random = learner.transformer.non_trainable_variables
+    return {variable.path: variable for variable in learner.optimizer.variables} | {
+        f"random/{i}": variable for i, variable in enumerate(random)
+    }
+
+
+def _read(variables: dict[str, keras.Variable]) -> Arrays:
+    return {name: keras.ops.convert_to_numpy(variable) for name, variable in variables.items()}
+
+
+def _assign(variables: dict[str, keras.Variable], arrays: Arrays, path: Path) -> None:
+    if arrays.keys() != variables.keys():
+        differ = sorted(arrays.keys() ^ variables.keys())[:3]
+        raise UserError(f"{path} belongs to another configuration: {', '.join(differ)} … differ")
+    for name, variable in variables.items():
+        variable.assign(arrays[name])
+
+
+def _describe(path: Path) -> Checkpoint:
+    values = json.loads((path / "checkpoint.json").read_text("utf-8"))
+    return Checkpoint(path, **{**values, "sources": tuple(values["sources"])})
+
+
+def _load(checkpoint: Checkpoint, name: str) -> Arrays:
+    with np.load(checkpoint.path / f"{name}.npz") as file:
+        return dict(file)
+
+
+def _write(checkpoint: Checkpoint, weights: Arrays, state: Arrays | None = None) -> None:
+    temporary = checkpoint.path.with_name(f".{checkpoint.path.name}.tmp")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(parents=True)
+    np.savez(temporary / "weights.npz", **weights)
+    if state is not None:
+        np.savez(temporary / "state.npz", **state)
+    values = dataclasses.asdict(checkpoint)
+    del values["path"]
+    (temporary / "checkpoint.json").write_text(json.dumps(values) + "\n", "utf-8")
+    if checkpoint.path.exists():
+        shutil.rmtree(checkpoint.path)
+    temporary.rename(checkpoint.path)

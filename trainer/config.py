@@ -1,0 +1,108 @@
+"""What a training run is made of, each hyper-parameter stated once (§5)."""
+
+import dataclasses
+from dataclasses import field
+from typing import Any, Literal
+
+
+def _field(default: Any, help_text: str, *, may_change: bool = False) -> Any:
+    """A documented field; `may_change` says that a resumed run may give it another value."""
+    return field(default=default, metadata={"help": help_text, "may_change": may_change})
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainingConfig:
+    """Training; the defaults are the paper's base model (§5).
+
+    Raises:
+        ValueError: if a value is out of range.
+    """
+
+    dataset_dir: str = _field(
+        "data/wmt14_en_de", "Dataset directory, made by pipeline.preprocess.", may_change=True
+    )
+    run_dir: str = _field(
+        "runs/base",
+        "Run directory: checkpoints, TensorBoard, metrics.jsonl. A stopped run continues.",
+        may_change=True,
+    )
+    train_steps: int = _field(100_000, "Updates to train for in all (§5.2).", may_change=True)
+    tokens_per_batch: int = _field(
+        25_000,
+        "Padded tokens of a global batch on each side: a batch of sentences of up to b tokens holds "
+        "tokens_per_batch / b pairs (§5.1).",
+    )
+    warmup_steps: int = _field(4_000, "Updates over which the learning rate rises (§5.3).")
+    learning_rate_scale: float = _field(1.0, "Factor of the learning-rate schedule (§5.3 has 1).")
+    adam_beta_1: float = _field(0.9, "Adam's β₁ (§5.3).")
+    adam_beta_2: float = _field(0.98, "Adam's β₂ (§5.3).")
+    adam_epsilon: float = _field(1e-9, "Adam's ε (§5.3).")
+    label_smoothing: float = _field(
+        0.1, "Probability ε_ls spread over the wrong subwords (§5.4, Table 3 D)."
+    )
+    seed: int = _field(1, "Seed of initial weights, dropout and data order.")
+    mixed_precision: Literal["none", "bfloat16"] = _field(
+        "none",
+        "Type of matrix products and activations; weights, loss, softmax and norms stay float32.",
+    )
+    jit_compile: bool = _field(
+        False, "Compile the gradient step with XLA, one program per bucket.", may_change=True
+    )
+    log_every_steps: int = _field(
+        100, "Updates between lines of metrics.jsonl and TensorBoard.", may_change=True
+    )
+    checkpoint_every_steps: int = _field(
+        0, "Updates between checkpoints; 0 for by minutes only.", may_change=True
+    )
+    checkpoint_every_minutes: float = _field(
+        10.0, "Minutes between checkpoints (§6.1); 0 for by steps only.", may_change=True
+    )
+    keep_checkpoints: int = _field(
+        5, "Newest checkpoints that are kept; at least average_checkpoints.", may_change=True
+    )
+    average_checkpoints: int = _field(
+        5, "Newest checkpoints averaged at the end (§6.1: 5 for base, 20 for big).", may_change=True
+    )
+    eval_every_steps: int = _field(
+        0,
+        "Updates between evaluations on dev (loss, perplexity, BLEU); 0 for at the end only.",
+        may_change=True,
+    )
+    eval_sentences: int = _field(
+        0, "Dev sentences translated for BLEU during training; 0 for all.", may_change=True
+    )
+
+    def __post_init__(self) -> None:
+        for name in ("train_steps", "tokens_per_batch", "warmup_steps", "log_every_steps"):
+            _require(getattr(self, name) >= 1, f"{name} must be at least 1", getattr(self, name))
+        for name in ("learning_rate_scale", "adam_epsilon"):
+            _require(getattr(self, name) > 0, f"{name} must be above 0", getattr(self, name))
+        for name in ("adam_beta_1", "adam_beta_2", "label_smoothing"):
+            value = getattr(self, name)
+            _require(0 <= value < 1, f"{name} must be at least 0 and below 1", value)
+        for name in ("checkpoint_every_steps", "checkpoint_every_minutes", "eval_every_steps"):
+            _require(getattr(self, name) >= 0, f"{name} must be at least 0", getattr(self, name))
+        _require(self.eval_sentences >= 0, "eval_sentences must be at least 0", self.eval_sentences)
+        _require(
+            1 <= self.average_checkpoints <= self.keep_checkpoints,
+            f"average_checkpoints must be 1 to keep_checkpoints ({self.keep_checkpoints})",
+            self.average_checkpoints,
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainedModel:
+    """The trained model to use.
+
+    A search flag that is not given keeps the value that the run was trained with.
+    """
+
+    run_dir: str = _field("runs/base", "Run directory, made by trainer.task.")
+    checkpoint: str = _field(
+        "auto", "Which weights: averaged, last, a step, or auto: averaged if it exists, else last."
+    )
+
+
+def _require(condition: bool, expected: str, received: object) -> None:
+    if not condition:
+        raise ValueError(f"{expected}; received {received!r}")

@@ -1,0 +1,202 @@
+"""Batches from a dataset directory: every bucket a static shape, order a function of (seed, step).
+
+Each bucket is an endless stream of its pairs, epoch after epoch, cut into full batches; a schedule
+says from which bucket the next batch comes. Epoch e holds, of a bucket with P pairs and batches of
+B, the batches numbered ⌊e·P/B⌋ to ⌊(e+1)·P/B⌋ - 1 in shuffled order, so that nothing is dropped,
+no batch is short, and the position of any step can be computed: resuming at step n gives the very
+batches that an uninterrupted run sees from n on.
+"""
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+import tensorflow as tf
+
+from pipeline.errors import UserError
+from pipeline.schema import Dataset, Shard
+
+Batch = dict[str, tf.Tensor]  # "source" and "target", int32 [pairs, bucket length]
+
+_SHARDS_READ_TOGETHER = 16
+_SHUFFLE_PAIRS = 16_384  # per bucket; shards are in random order of pairs already
+
+
+@dataclasses.dataclass(frozen=True)
+class Bucket:
+    """Pairs of similar length, and how they are batched.
+
+    length: longest side of a pair, in tokens.
+    pairs: in the split.
+    batch_size: pairs in a global batch, a multiple of the number of replicas.
+    """
+
+    length: int
+    pairs: int
+    batch_size: int
+    shards: tuple[str, ...]
+
+    def batches_before(self, epoch: int) -> int:
+        """Counts the full batches in all epochs before `epoch`."""
+        return epoch * self.pairs // self.batch_size
+
+
+def make_buckets(
+    dataset: Dataset, split: str, *, tokens_per_batch: int, replicas: int
+) -> list[Bucket]:
+    """Lists the non-empty buckets of a split.
+
+    Args:
+        dataset: a complete dataset.
+        split: "train", "dev" or "test".
+        tokens_per_batch: padded tokens of a global batch, on each side.
+        replicas: devices that share a batch; each batch size is a multiple of it.
+
+    Raises:
+        UserError: if the split has no pairs, or a batch does not hold one pair for each replica.
+    """
+    shards: dict[int, list[Shard]] = {}
+    for shard in dataset.splits[split].shards:
+        shards.setdefault(shard.bucket_length, []).append(shard)
+    if not shards:
+        raise UserError(
+            f"the {split} split of {dataset.directory} has no pairs; preprocess a corpus that has"
+        )
+    if tokens_per_batch < max(shards) * replicas:
+        raise UserError(
+            f"--tokens_per_batch={tokens_per_batch} does not hold one sentence of {max(shards)} "
+            f"tokens for each of {replicas} devices; give at least {max(shards) * replicas}"
+        )
+    return [
+        Bucket(
+            length=length,
+            pairs=sum(shard.pairs for shard in members),
+            batch_size=tokens_per_batch // length // replicas * replicas,
+            shards=tuple(dataset.path(shard.path) for shard in members),
+        )
+        for length, members in sorted(shards.items())
+    ]
+
+
+def training_batches(buckets: list[Bucket], *, seed: int, first_step: int = 0) -> tf.data.Dataset:
+    """Streams global batches without end, from `first_step` (counted from 0) on."""
+    epoch, batches_into_epoch = _find_epoch(buckets, first_step)
+    schedule = tf.data.Dataset.range(epoch, np.iinfo(np.int64).max).flat_map(
+        lambda e: tf.data.Dataset.from_tensor_slices(_epoch_schedule(buckets, seed, e))
+    )
+    done = _epoch_schedule(buckets, seed, epoch)[:batches_into_epoch].numpy()
+    streams = [
+        _bucket_stream(
+            bucket,
+            seed=seed + 1 + i,
+            first_batch=bucket.batches_before(epoch) + int((done == i).sum()),
+        )
+        for i, bucket in enumerate(buckets)
+    ]
+    batches = tf.data.Dataset.choose_from_datasets(streams, schedule.skip(batches_into_epoch))
+    return batches.prefetch(4)
+
+
+def evaluation_batches(buckets: list[Bucket]) -> tf.data.Dataset:
+    """Streams every pair once, in order; the last batch of a bucket may be smaller."""
+    streams = [
+        tf.data.TFRecordDataset(list(bucket.shards))
+        .batch(bucket.batch_size)
+        .map(_parser(bucket.length))
+        for bucket in buckets
+    ]
+    choices = np.repeat(
+        np.arange(len(buckets)), [-(-bucket.pairs // bucket.batch_size) for bucket in buckets]
+    )
+    return tf.data.Dataset.choose_from_datasets(
+        streams, tf.data.Dataset.from_tensor_slices(choices)
+    ).prefetch(4)
+
+
+def steps_per_epoch(buckets: list[Bucket]) -> float:
+    """Returns how many global batches hold every pair once, on average over epochs."""
+    return sum(bucket.pairs / bucket.batch_size for bucket in buckets)
+
+
+def distribute(batches: tf.data.Dataset, strategy: tf.distribute.Strategy) -> object:
+    """Deals each global batch out to the strategy's replicas, an equal slice to each."""
+
+    def make(context: tf.distribute.InputContext) -> tf.data.Dataset:
+        replicas = context.num_replicas_in_sync
+        here = replicas // context.num_input_pipelines
+        first = context.input_pipeline_id * here
+
+        def deal(batch: Batch) -> tf.data.Dataset:
+            slices = {
+                name: tf.reshape(ids, (replicas, -1, tf.shape(ids)[1]))[first : first + here]
+                for name, ids in batch.items()
+            }
+            return tf.data.Dataset.from_tensor_slices(slices)
+
+        return batches.flat_map(deal)
+
+    return strategy.distribute_datasets_from_function(make)
+
+
+def _find_epoch(buckets: list[Bucket], step: int) -> tuple[int, int]:
+    """Returns the epoch that holds batch `step`, and how many of its batches come before."""
+    epoch = int(step / steps_per_epoch(buckets))
+    while _batches_before(buckets, epoch + 1) <= step:
+        epoch += 1
+    while _batches_before(buckets, epoch) > step:
+        epoch -= 1
+    return epoch, step - _batches_before(buckets, epoch)
+
+
+def _batches_before(buckets: list[Bucket], epoch: int) -> int:
+    return sum(bucket.batches_before(epoch) for bucket in buckets)
+
+
+def _epoch_schedule(buckets: list[Bucket], seed: int, epoch: int | tf.Tensor) -> tf.Tensor:
+    """Returns the bucket of each batch of an epoch, int64 `[batches]`, in shuffled order."""
+    epoch = tf.cast(epoch, tf.int64)
+    pairs = tf.constant([bucket.pairs for bucket in buckets], tf.int64)
+    sizes = tf.constant([bucket.batch_size for bucket in buckets], tf.int64)
+    batches = (epoch + 1) * pairs // sizes - epoch * pairs // sizes
+    ordered = tf.repeat(tf.range(len(buckets), dtype=tf.int64), batches)
+    return tf.random.experimental.stateless_shuffle(ordered, seed=tf.stack([seed, epoch]))
+
+
+def _bucket_stream(bucket: Bucket, *, seed: int, first_batch: int) -> tf.data.Dataset:
+    """Streams a bucket's batches without end, from number `first_batch` on."""
+    epoch, pairs_done = divmod(first_batch * bucket.batch_size, bucket.pairs)
+    shards = tf.constant(bucket.shards)
+
+    def read(epoch: tf.Tensor) -> tf.data.Dataset:
+        order = tf.random.experimental.stateless_shuffle(shards, seed=tf.stack([seed, epoch]))
+        pairs = tf.data.Dataset.from_tensor_slices(order).interleave(
+            tf.data.TFRecordDataset,
+            cycle_length=min(_SHARDS_READ_TOGETHER, len(bucket.shards)),
+        )
+        pairs = pairs.shuffle(min(_SHUFFLE_PAIRS, bucket.pairs), seed=seed + epoch)
+        return pairs.skip(tf.where(epoch == first_epoch, skipped, tf.zeros_like(skipped)))
+
+    first_epoch, skipped = tf.constant(epoch, tf.int64), tf.constant(pairs_done, tf.int64)
+    epochs = tf.data.Dataset.range(epoch, np.iinfo(np.int64).max)
+    return (
+        epochs.flat_map(read)
+        .batch(bucket.batch_size, drop_remainder=True)
+        .map(_parser(bucket.length), num_parallel_calls=2, deterministic=True)
+    )
+
+
+def _parser(length: int) -> Callable[[tf.Tensor], Batch]:
+    """Makes the function from serialized pairs, string `[B]`, to int32 `[B, length]`."""
+    features = {
+        name: tf.io.RaggedFeature(tf.int64, row_splits_dtype=tf.int64)
+        for name in ("source", "target")
+    }
+
+    def parse(serialized: tf.Tensor) -> Batch:
+        ragged = tf.io.parse_example(serialized, features)
+        return {
+            name: tf.cast(ids.to_tensor(shape=(None, length)), tf.int32)
+            for name, ids in ragged.items()
+        }
+
+    return parse

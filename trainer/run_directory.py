@@ -1,0 +1,136 @@
+"""The run directory: what a run is, written once, and checked when it is resumed or used.
+
+run_dir/run.json        configuration and data fingerprint
+        flags.txt       the same as a flagfile
+        subwords.model  so that translating needs no dataset
+        checkpoints/ averaged/ tensorboard/ metrics.jsonl evaluation-*.json
+"""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+from model.config import SearchConfig, TransformerConfig
+from pipeline.errors import UserError
+from pipeline.schema import Dataset, write_atomically
+from trainer.config import TrainingConfig
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """A run's configuration and where its files are.
+
+    directory: the run directory.
+    transformer, training, search: what the flags said.
+    data: fingerprint, languages, vocabulary size and subwords file name of the dataset.
+    """
+
+    directory: Path
+    transformer: TransformerConfig
+    training: TrainingConfig
+    search: SearchConfig
+    data: dict[str, Any]
+
+    @property
+    def subwords_path(self) -> Path:
+        """Where the run keeps its copy of the subword model."""
+        return self.directory / self.data["subwords"]
+
+
+def open_run(
+    transformer: TransformerConfig,
+    training: TrainingConfig,
+    search: SearchConfig,
+    dataset: Dataset,
+) -> Run:
+    """Creates the run directory, or resumes the run that is in it.
+
+    Raises:
+        UserError: if the directory holds a run of another configuration or of other data.
+    """
+    directory = Path(training.run_dir)
+    data = {
+        "fingerprint": dataset.fingerprint,
+        "source_language": dataset.source_language,
+        "target_language": dataset.target_language,
+        "vocabulary_size": dataset.vocabulary_size,
+        "subwords": Path(dataset.subwords_path).name,
+    }
+    run = Run(directory, transformer, training, search, data)
+    if (directory / "run.json").exists():
+        _check_same(load_run(directory), run)
+    elif directory.is_dir() and any(directory.iterdir()):
+        raise UserError(
+            f"{directory} is not empty and holds no run; expected a new or empty directory: "
+            "give another --run_dir"
+        )
+    directory.mkdir(parents=True, exist_ok=True)
+    subwords = Path(dataset.path(dataset.subwords_path)).read_bytes()
+    write_atomically(str(run.subwords_path), subwords)
+    write_atomically(str(directory / "flags.txt"), _flagfile(run).encode())
+    write_atomically(str(directory / "run.json"), _to_json(run).encode())
+    return run
+
+
+def load_run(directory: str | Path) -> Run:
+    """Reads the configuration of an existing run.
+
+    Raises:
+        UserError: if there is no run in `directory`.
+    """
+    directory = Path(directory)
+    path = directory / "run.json"
+    if not path.exists():
+        raise UserError(
+            f"no run in {directory} (it has no run.json): "
+            f"train one with python -m trainer.task --run_dir={directory} …"
+        )
+    values = json.loads(path.read_text("utf-8"))
+    return Run(
+        directory=directory,
+        transformer=TransformerConfig(**values["transformer"]),
+        training=TrainingConfig(**values["training"]),
+        search=SearchConfig(**values["search"]),
+        data=values["data"],
+    )
+
+
+def _check_same(old: Run, new: Run) -> None:
+    """Raises UserError if `new` would not continue what `old` began."""
+    for part in ("transformer", "training", "data"):
+        before, after = _values(getattr(old, part)), _values(getattr(new, part))
+        changeable = _changeable(getattr(new, part))
+        for name in before.keys() - changeable:
+            if before[name] != after[name]:
+                what = "data" if part == "data" else f"--{name}"
+                raise UserError(
+                    f"{old.directory} holds a run of another configuration: {what} {name} was "
+                    f"{before[name]!r}, now {after[name]!r}; give another --run_dir, or the old "
+                    f"value (see {old.directory}/flags.txt)"
+                )
+
+
+def _changeable(config: Any) -> set[str]:
+    if isinstance(config, dict):
+        return set()
+    fields = dataclasses.fields(config)
+    return {field.name for field in fields if field.metadata.get("may_change")}
+
+
+def _values(config: Any) -> dict[str, Any]:
+    return config if isinstance(config, dict) else dataclasses.asdict(config)
+
+
+def _to_json(run: Run) -> str:
+    parts = ("transformer", "training", "search", "data")
+    return json.dumps({part: _values(getattr(run, part)) for part in parts}, indent=1) + "\n"
+
+
+def _flagfile(run: Run) -> str:
+    configs = (run.training, run.transformer, run.search)
+    values = [pair for config in configs for pair in dataclasses.asdict(config).items()]
+    return "# The resolved flags of this run.\n" + "".join(
+        f"--{name}={str(value).lower() if isinstance(value, bool) else value}\n"
+        for name, value in values
+    )

@@ -1,0 +1,40 @@
+"""Starting TensorFlow: on the right Keras backend and without its start-up chatter."""
+
+import contextlib
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+
+
+def start_tensorflow() -> None:
+    """Imports TensorFlow and finds its devices, silently; call it before anything imports Keras.
+
+    Its C++ side writes a page of notices to standard error at every start, errors about absent GPUs
+    among them. Whoever wants to read them sets TF_CPP_MIN_LOG_LEVEL.
+    """
+    os.environ["KERAS_BACKEND"] = "tensorflow"
+    chatty = "TF_CPP_MIN_LOG_LEVEL" in os.environ
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    with contextlib.nullcontext() if chatty else _silent_stderr():
+        import tensorflow as tf
+
+        tf.config.list_logical_devices()
+
+
+@contextlib.contextmanager
+def _silent_stderr() -> Iterator[None]:
+    """Holds back what even C++ code writes to standard error; shows it after an exception."""
+    sys.stderr.flush()
+    saved = os.dup(2)
+    with tempfile.TemporaryFile() as held_back:
+        os.dup2(held_back.fileno(), 2)
+        try:
+            yield
+        except BaseException:
+            held_back.seek(0)
+            os.write(saved, held_back.read())
+            raise
+        finally:
+            os.dup2(saved, 2)
+            os.close(saved)

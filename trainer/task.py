@@ -1,0 +1,39 @@
+"""Trains a Transformer on a dataset directory, and goes on where it was stopped.
+
+    python -m pipeline.preprocess --runner=DirectRunner --output_dir=data/demo
+    python -m trainer.task --flagfile=configs/demo.flags
+
+Trains on all visible GPUs, or on the CPU. The run directory then holds checkpoints, TensorBoard
+files, metrics.jsonl, the average of the last checkpoints, and its scores on dev. The same command
+again continues an interrupted run exactly, and does nothing to a finished one.
+"""
+
+from absl import logging
+
+from model.config import SearchConfig, TransformerConfig
+from pipeline import cli
+from pipeline.schema import load_dataset
+from trainer.config import TrainingConfig
+from trainer.startup import start_tensorflow
+
+
+def main(_: list[str]) -> int:
+    """Reads the flags, trains, and returns the exit code."""
+    training = cli.config_from_flags(TrainingConfig)
+    transformer = cli.config_from_flags(TransformerConfig)
+    search = cli.config_from_flags(SearchConfig)
+    dataset = load_dataset(training.dataset_dir)
+
+    start_tensorflow()  # takes seconds, so mistakes in flags and data are reported before it
+    from trainer.training import train
+
+    finished = train(transformer, training, search, dataset)
+    if not finished:
+        logging.info("run the same command again to go on")
+    return 0
+
+
+if __name__ == "__main__":
+    for config in (TrainingConfig, TransformerConfig, SearchConfig):
+        cli.define_flags(config)
+    cli.run(main)

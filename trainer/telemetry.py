@@ -1,0 +1,92 @@
+"""Where figures go: `metrics.jsonl`, TensorBoard, and the terminal."""
+
+import json
+import sys
+import time
+from pathlib import Path
+
+import tensorflow as tf
+from absl import logging
+from tqdm import tqdm
+
+
+class MetricsWriter:
+    """Appends the same scalars to `run_dir/metrics.jsonl` and to TensorBoard.
+
+    Steps above `first_step` that an interrupted session had already written are removed first, so
+    that a resumed run tells each step once.
+    """
+
+    def __init__(self, run_dir: Path, first_step: int) -> None:
+        """Opens both for a session that continues after `first_step` updates."""
+        self._path = run_dir / "metrics.jsonl"
+        self._drop_after(first_step)
+        self._file = self._path.open("a", encoding="utf-8")
+        self._summaries = tf.summary.create_file_writer(str(run_dir / "tensorboard"))
+
+    def write(self, step: int, values: dict[str, float]) -> None:
+        """Writes one row: `step`, `time` in seconds since 1970, and `values` by name."""
+        row = {"step": step, "time": round(time.time(), 3), **values}
+        self._file.write(json.dumps(row) + "\n")
+        self._file.flush()
+        with self._summaries.as_default(step=step):
+            for name, value in values.items():
+                tf.summary.scalar(name, value)
+
+    def close(self) -> None:
+        """Closes both."""
+        self._file.close()
+        self._summaries.close()
+
+    def _drop_after(self, step: int) -> None:
+        if self._path.exists():
+            lines = self._path.read_text("utf-8").splitlines()
+            kept = [
+                line for line in lines if line.endswith("}") and json.loads(line)["step"] <= step
+            ]
+            self._path.write_text("".join(f"{line}\n" for line in kept), "utf-8")
+
+
+class Progress:
+    """A progress bar on a terminal, plain lines elsewhere."""
+
+    def __init__(self, *, total: int, done: int, unit: str) -> None:
+        """Starts at `done` of `total` units."""
+        self._total, self._done, self._unit = total, done, unit
+        self._start, self._first = time.monotonic(), done
+        self._bar = (
+            tqdm(total=total, initial=done, unit=unit, dynamic_ncols=True)
+            if sys.stderr.isatty()
+            else None
+        )
+
+    def advance(self, count: int = 1) -> None:
+        """Counts finished units."""
+        self._done += count
+        if self._bar:
+            self._bar.update(count)
+
+    def report(self, text: str) -> None:
+        """Shows figures: behind the bar, or as a line with the time that is left."""
+        if self._bar:
+            self._bar.set_postfix_str(text)
+            return
+        elapsed = time.monotonic() - self._start
+        left = elapsed / max(self._done - self._first, 1) * (self._total - self._done)
+        logging.info(
+            "%s %d/%d  %s  %s left", self._unit, self._done, self._total, text, duration(left)
+        )
+
+    def close(self) -> None:
+        """Leaves the bar as it is."""
+        if self._bar:
+            self._bar.close()
+
+
+def duration(seconds: float) -> str:
+    """Formats seconds for people: 75 is "1m15s", 7260 "2h01m"."""
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours}h{minutes:02d}m"
+    return f"{minutes}m{seconds:02d}s" if minutes else f"{seconds}s"

@@ -1,0 +1,95 @@
+"""Subwords as TensorFlow ops, so that a served model takes and gives text.
+
+The same ids as `pipeline.subwords` gives, by the TensorFlow Text ops that TF Serving links.
+"""
+
+import abc
+from pathlib import Path
+
+import tensorflow as tf
+import tensorflow_text
+
+from pipeline import wordpiece
+from pipeline.schema import END_ID, PADDING_ID
+from pipeline.subwords import FILE_NAMES, WORDPIECE
+
+
+class TextOps(tf.Module, abc.ABC):
+    """Text to ids and back, within a graph."""
+
+    def tokenize(self, text: tf.Tensor) -> tf.Tensor:
+        """Returns the ids of `text`, string `[B]`, as int32 `[B, S]`, end symbols included."""
+        ids = self._tokenize(_normalize(text))
+        end = tf.fill((tf.size(text), 1), END_ID)
+        return tf.concat([ids, end], axis=1).to_tensor(PADDING_ID)
+
+    def detokenize(self, ids: tf.Tensor) -> tf.Tensor:
+        """Returns the text, string `[B]`, of ids, int32 `[B, T]`, without end and padding."""
+        return self._detokenize(tf.ragged.boolean_mask(ids, ids > END_ID))
+
+    @abc.abstractmethod
+    def _tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
+        """Returns int32 ragged `[B, None]`."""
+
+    @abc.abstractmethod
+    def _detokenize(self, ids: tf.RaggedTensor) -> tf.Tensor:
+        """Returns string `[B]`."""
+
+
+class BytePairOps(TextOps):
+    """SentencePiece's own ops."""
+
+    def __init__(self, path: str) -> None:
+        """Loads a SentencePiece model file, which becomes part of the graph."""
+        super().__init__(name="byte_pairs")
+        self._tokenizer = tensorflow_text.SentencepieceTokenizer(
+            Path(path).read_bytes(), out_type=tf.int32
+        )
+
+    def _tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
+        return self._tokenizer.tokenize(text)
+
+    def _detokenize(self, ids: tf.RaggedTensor) -> tf.Tensor:
+        return self._tokenizer.detokenize(ids)
+
+
+class WordpieceOps(TextOps):
+    """Wordpiece on words marked with "▁", as `pipeline.wordpiece` describes."""
+
+    def __init__(self, path: str) -> None:
+        """Loads a vocabulary file, which becomes part of the graph."""
+        super().__init__(name="wordpieces")
+        pieces = Path(path).read_text("utf-8").removesuffix("\n").split("\n")
+        self._tokenizer = wordpiece.tokenizer(pieces)
+        self._pieces = tf.constant(pieces)
+
+    def _tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
+        words = tf.strings.split(text, " ")  # [B, words]
+        marked = tf.ragged.map_flat_values(lambda word: wordpiece.MARK + word, words)
+        ids = self._tokenizer.tokenize(marked)  # [B, words, pieces]
+        return tf.cast(ids.merge_dims(1, 2), tf.int32)
+
+    def _detokenize(self, ids: tf.RaggedTensor) -> tf.Tensor:
+        pieces = tf.ragged.map_flat_values(lambda id: tf.gather(self._pieces, id), ids)
+        bare = tf.ragged.map_flat_values(
+            lambda piece: tf.strings.regex_replace(piece, f"^{wordpiece.JOINER}", ""), pieces
+        )
+        joined = tf.strings.reduce_join(bare, axis=-1)
+        return tf.strings.regex_replace(
+            tf.strings.regex_replace(joined, wordpiece.MARK, " "), "^ +", ""
+        )
+
+
+def load_text_ops(path: str | Path) -> TextOps:
+    """Returns the ops for the subwords in a file which `pipeline.subwords` wrote."""
+    is_wordpiece = Path(path).name == FILE_NAMES[WORDPIECE]
+    return WordpieceOps(str(path)) if is_wordpiece else BytePairOps(str(path))
+
+
+def _normalize(text: tf.Tensor) -> tf.Tensor:
+    """Does exactly what `pipeline.text.normalize` does; invalid UTF-8 becomes U+FFFD."""
+    valid = tf.strings.unicode_transcode(text, "UTF-8", "UTF-8")
+    composed = tensorflow_text.normalize_utf8(valid, "NFC")
+    return tf.strings.regex_replace(
+        tf.strings.regex_replace(composed, r"[ \t\n\r\f\v]+", " "), "^ | $", ""
+    )

@@ -1,0 +1,147 @@
+"""Text to text in one graph: subwords, encoder, beam search, subwords back (§6.1).
+
+Evaluation, `trainer.translate` and the exported SavedModel all run this module, so they give the
+same translations.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import keras
+import tensorflow as tf
+
+from model.config import SearchConfig
+from model.masks import padding_mask
+from model.search import Translations, beam_search
+from model.transformer import Transformer
+from pipeline.errors import UserError
+from pipeline.schema import END_ID
+from trainer.checkpoints import Checkpoint, find_checkpoint, load_weights
+from trainer.run_directory import Run
+from trainer.text_ops import TextOps, load_text_ops
+
+Translate = Callable[..., dict[str, tf.Tensor]]
+
+_SENTENCES_PER_BATCH = 64
+
+
+class Translation(NamedTuple):
+    """A translation, and its log-probability in nats divided by the length penalty."""
+
+    text: str
+    score: float
+
+
+class Translator(tf.Module):
+    """A trained model that takes and gives text."""
+
+    def __init__(self, transformer: Transformer, text_ops: TextOps, search: SearchConfig) -> None:
+        """Joins a model, its subwords and how to search."""
+        super().__init__(name="translator")
+        self.transformer = transformer
+        self.text_ops = text_ops
+        self.search = search
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    def translate(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
+        """Translates sentences.
+
+        Args:
+            text: string `[B]`, UTF-8, one sentence each.
+
+        Returns:
+            `translation`, string `[B]`, the best of the search; `score`, float32 `[B]`, its
+            log-probability in nats divided by the length penalty.
+        """
+        found = self.search_ids(self.text_ops.tokenize(text))
+        return {
+            "translation": self.text_ops.detokenize(found.tokens[:, 0]),
+            "score": found.scores[:, 0],
+        }
+
+    def search_ids(self, source: tf.Tensor) -> Translations:
+        """Searches for translations of ids, int32 `[B, S]`, each ending in the end symbol."""
+        return search(self.transformer, source, self.search)
+
+
+def search(transformer: Transformer, source: tf.Tensor, config: SearchConfig) -> Translations:
+    """Runs beam search with the decoder's cache.
+
+    Args:
+        transformer: a trained model.
+        source: int32 `[B, S]`, ids ending in the end symbol, then padding.
+        config: how to search.
+
+    Returns:
+        `beam_size` translations of each sentence, best first.
+    """
+    ops = keras.ops
+    memory_mask = padding_mask(source)
+    memory = transformer.decoder.project_memory(transformer.encode(source))
+    lengths = ops.sum(ops.cast(source != 0, "int32"), axis=1)  # end symbols included, like limits
+    limits = lengths + config.extra_length
+    rows = ops.shape(source)[0] * config.beam_size
+    return beam_search(
+        lambda tokens, position, past: transformer.decode_step(
+            tokens, past, memory, position=position, memory_mask=memory_mask
+        ),
+        transformer.decoder.empty_past(rows, ops.max(limits)),
+        length_limits=limits,
+        end_id=END_ID,
+        config=config,
+    )
+
+
+def load_translator(
+    run: Run, checkpoint_name: str, config: SearchConfig
+) -> tuple[Translator, Checkpoint]:
+    """Loads a run's model to translate with, in float32.
+
+    Args:
+        run: a run that has checkpoints.
+        checkpoint_name: see `trainer.checkpoints.find_checkpoint`.
+        config: how to search.
+
+    Raises:
+        UserError: if the run has no such checkpoint.
+    """
+    checkpoint = find_checkpoint(run.directory, checkpoint_name)
+    transformer = Transformer(run.transformer, run.data["vocabulary_size"])
+    load_weights(checkpoint, transformer)
+    return Translator(transformer, load_text_ops(run.subwords_path), config), checkpoint
+
+
+def load_saved_model(directory: str) -> Translate:
+    """Loads what `trainer.export` wrote, with the Text ops that it needs.
+
+    Raises:
+        UserError: if there is no SavedModel in `directory`.
+    """
+    if not (Path(directory) / "saved_model.pb").exists():
+        raise UserError(
+            f"no SavedModel in {directory} (it has no saved_model.pb): "
+            f"make one with python -m trainer.export --output_dir={directory} --run_dir=…"
+        )
+    model = tf.saved_model.load(directory)
+    translate = model.signatures["serving_default"]
+    translate.keep_alive = model  # a signature alone would let go of the variables
+    return translate
+
+
+def translate_all(translate: Translate, sentences: Sequence[str]) -> list[Translation]:
+    """Translates any number of sentences in batches of similar length, and keeps their order.
+
+    Args:
+        translate: `Translator.translate`, or an exported model's `serving_default`.
+        sentences: one sentence each.
+    """
+    order = sorted(range(len(sentences)), key=lambda row: -len(sentences[row]))
+    translations: dict[int, Translation] = {}
+    for start in range(0, len(order), _SENTENCES_PER_BATCH):
+        rows = order[start : start + _SENTENCES_PER_BATCH]
+        result = translate(text=tf.constant([sentences[row] for row in rows]))
+        texts, scores = result["translation"].numpy(), result["score"].numpy()
+        for row, text, score in zip(rows, texts, scores, strict=True):
+            translations[row] = Translation(text.decode("utf-8"), float(score))
+    return [translations[row] for row in range(len(sentences))]
