@@ -111,8 +111,8 @@ def run(main: Callable[[list[str]], int | None], *, allow_unknown: bool = False)
     except OSError as error:
         if error.filename is None and error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
-        place = f" {error.filename}" if error.filename else ""
-        _exit(f"cannot use{place}: {error.strerror}", 2)
+        place = error.filename or "the disk"
+        _exit(f"cannot use {place}: {error.strerror}", 2)
 
 
 def parse(

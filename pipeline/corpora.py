@@ -12,8 +12,7 @@ import hashlib
 import itertools
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from typing import IO
+from collections.abc import Iterator, Sequence
 
 from pipeline.errors import UserError
 from pipeline.schema import Corpus, write_atomically
@@ -53,22 +52,33 @@ class Text:
     name: str
     lines: tuple[str, ...] | None = None
 
-    def open(self) -> Iterable[bytes]:
-        """Returns the lines with their line ends.
+    def read(self) -> Iterator[bytes]:
+        """Yields the lines with their line ends.
 
         Raises:
-          UserError: the file is missing.
+          UserError: the file is missing, or broken.
         """
         if self.lines is not None:
-            return (line.encode() + b"\n" for line in self.lines)
+            yield from (line.encode() + b"\n" for line in self.lines)
+            return
         if not os.path.isfile(self.name):
             raise UserError(f"no file {self.name}: expected aligned text, plain or .gz")
-        return _open(self.name)
+        try:
+            with gzip.open(self.name) if self._is_compressed else open(self.name, "rb") as file:
+                yield from file
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise UserError(
+                f"{self.name} is a broken gzip file ({error}): fetch it again"
+            ) from error
 
     @property
     def is_seekable(self) -> bool:
         """Returns whether a block can be a byte range of the file itself."""
-        return self.lines is None and not self.name.endswith(".gz")
+        return self.lines is None and not self._is_compressed
+
+    @property
+    def _is_compressed(self) -> bool:
+        return self.name.endswith(".gz")
 
 
 def file_texts(source_files: Sequence[str], target_files: Sequence[str]) -> list[tuple[Text, Text]]:
@@ -166,16 +176,9 @@ def _cut_text(
 
 
 def _batches(text: Text, block_lines: int) -> Iterator[list[bytes]]:
-    lines = iter(text.open())
-    try:
-        while batch := list(itertools.islice(lines, block_lines)):
-            yield batch
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise UserError(f"{text.name} is a broken gzip file ({error}): fetch it again") from error
-
-
-def _open(path: str) -> IO[bytes]:
-    return gzip.open(path, "rb") if path.endswith(".gz") else open(path, "rb")  # type: ignore[return-value]  # noqa: SIM115
+    lines = text.read()
+    while batch := list(itertools.islice(lines, block_lines)):
+        yield batch
 
 
 def _check_lines(source: str, target: str, lines: Sequence[int]) -> None:

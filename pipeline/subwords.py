@@ -139,11 +139,13 @@ def learn_wordpiece(word_counts: Mapping[str, int], vocabulary_size: int, path: 
     """Learns a wordpiece vocabulary of at most `vocabulary_size` pieces (and ≥ 95 %), writes it.
 
     Raises:
-      UserError: the words cannot fill so many pieces.
+      UserError: the words cannot fill so many pieces, or their characters need more.
     """
     pieces = wordpiece.learn(dict(_ordered(word_counts)), vocabulary_size)
     if len(pieces) < 0.9 * vocabulary_size:
-        raise _size_error(vocabulary_size, f"Please set it to a value <= {len(pieces)}.")
+        raise _too_large(vocabulary_size, len(pieces))
+    if len(pieces) > vocabulary_size:
+        raise _too_small(vocabulary_size, len(pieces))
     write_atomically(path, "".join(f"{piece}\n" for piece in pieces).encode())
 
 
@@ -172,14 +174,23 @@ def _ordered(word_counts: Mapping[str, int]) -> list[tuple[str, int]]:
 
 
 def _size_error(vocabulary_size: int, message: str) -> UserError:
-    received = f"--vocabulary_size={vocabulary_size}"
+    """Returns what SentencePiece's message means for a user."""
     if largest := re.search(r"value <= (\d+)", message):
-        return UserError(
-            f"{received} is more than this corpus can fill: expected at most {largest[1]}"
-        )
+        return _too_large(vocabulary_size, int(largest[1]))
     if smallest := re.search(r"required_chars\. \d+ vs (\d+)", message):
-        return UserError(
-            f"{received} is less than the characters of this corpus need: "
-            f"expected at least {smallest[1]}"
-        )
-    return UserError(f"{received}: SentencePiece could not learn from this corpus: {message}")
+        return _too_small(vocabulary_size, int(smallest[1]))
+    return UserError(f"SentencePiece could not learn {vocabulary_size} subwords: {message}")
+
+
+def _too_large(received: int, largest: int) -> UserError:
+    return UserError(
+        f"--vocabulary_size={received} is more than this corpus can fill: "
+        f"expected at most {largest}"
+    )
+
+
+def _too_small(received: int, smallest: int) -> UserError:
+    return UserError(
+        f"--vocabulary_size={received} is less than the characters of this corpus need: "
+        f"expected at least {smallest}"
+    )

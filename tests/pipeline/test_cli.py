@@ -1,0 +1,149 @@
+import dataclasses
+from typing import Literal
+
+import pytest
+from absl import flags
+
+from pipeline import cli, usage
+from pipeline.errors import UserError
+
+
+@dataclasses.dataclass(frozen=True)
+class Bakery:
+    """What is baked."""
+
+    loaves: int = dataclasses.field(default=3, metadata={"help": "loaves an hour (§1)"})
+    salt: float | None = dataclasses.field(default=None, metadata={"help": "salt (g)"})
+    open: bool = dataclasses.field(default=True, metadata={"help": "whether it sells"})
+    flour: Literal["rye", "wheat"] = dataclasses.field(default="rye", metadata={"help": "grain"})
+    names: tuple[str, ...] = dataclasses.field(default=(), metadata={"help": "of the loaves"})
+
+    def __post_init__(self) -> None:
+        if self.loaves < 0:
+            raise ValueError(f"received --loaves={self.loaves}: expected at least 0")
+
+
+@dataclasses.dataclass(frozen=True)
+class Street:
+    """Where it is."""
+
+    street: str = dataclasses.field(metadata={"help": "name of the street"})
+
+
+@pytest.fixture
+def values() -> flags.FlagValues:
+    values = flags.FlagValues()
+    values.set_gnu_getopt(True)
+    cli.define_flags(Bakery, values)
+    return values
+
+
+def test_flags_carry_every_type_of_field(values: flags.FlagValues) -> None:
+    arguments = "--loaves=5 --salt=0.5 --noopen --flour=wheat --names=a,b"
+    assert cli.parse(["bake", *arguments.split()], values) == ["bake"]
+    expected = Bakery(loaves=5, salt=0.5, open=False, flour="wheat", names=("a", "b"))
+    assert cli.config_from_flags(Bakery, values) == expected
+
+
+def test_without_arguments_the_flags_give_the_dataclass_defaults(values: flags.FlagValues) -> None:
+    cli.parse(["bake"], values)
+    assert cli.config_from_flags(Bakery, values) == Bakery()
+
+
+def test_a_command_may_override_a_default() -> None:
+    values = flags.FlagValues()
+    cli.define_flags(Bakery, values, names=("x",), loaves=9)
+    cli.parse(["bake"], values)
+    assert cli.config_from_flags(Bakery, values) == Bakery(loaves=9, names=("x",))
+
+
+def test_overriding_a_field_that_is_not_there_is_refused() -> None:
+    with pytest.raises(ValueError, match="loves"):
+        cli.define_flags(Bakery, flags.FlagValues(), loves=9)
+
+
+def test_a_field_without_default_is_a_required_flag() -> None:
+    values = flags.FlagValues()
+    cli.define_flags(Street, values)
+    cli.parse(["bake"], values)
+    with pytest.raises(UserError, match="--street is required: name of the street"):
+        cli.config_from_flags(Street, values)
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ("--loves=3", "unknown flag --loves; nearest: --loaves"),
+        ("--zzz", "unknown flag --zzz; nearest: --help lists them all"),
+        ("--loaves=many", "--loaves=many"),
+        ("--flour=oats", "<rye|wheat>"),
+        ("--flagfile=/nowhere/x.flags", "/nowhere/x.flags"),
+        ("--salt", "Missing value"),
+        ("loaf", "unexpected argument 'loaf'"),
+    ],
+)
+def test_a_wrong_command_line_is_explained(
+    values: flags.FlagValues, argument: str, message: str
+) -> None:
+    with pytest.raises(UserError) as error:
+        cli.parse(["bake", argument], values)
+    assert message in str(error.value)
+
+
+def test_a_refused_value_is_the_users_mistake(values: flags.FlagValues) -> None:
+    cli.parse(["bake", "--loaves=-1"], values)
+    with pytest.raises(UserError, match="received --loaves=-1: expected at least 0"):
+        cli.config_from_flags(Bakery, values)
+
+
+def test_unknown_arguments_are_handed_on_when_allowed(values: flags.FlagValues) -> None:
+    rest = cli.parse(["bake", "--project=p", "--loaves=1", "--x"], values, allow_unknown=True)
+    assert rest == ["bake", "--project=p", "--x"]
+
+
+def test_help_shows_our_flags_with_units_and_defaults_and_no_others(
+    values: flags.FlagValues,
+) -> None:
+    flags.DEFINE_string("internal", None, "not ours", values)
+    text = usage.describe(values)
+    for part in ("What is baked.", "--loaves=N", "loaves an hour (§1) (default: 3)", "--[no]open"):
+        assert part in text
+    for part in ("--flour=rye|wheat", "salt (g) (default: unset)", "--flagfile=FILE"):
+        assert part in text
+    assert "internal" not in text
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "line"),
+    [
+        (UserError("no file x:\n expected y"), 2, "error: no file x: expected y"),
+        (KeyboardInterrupt(), 130, "error: interrupted"),
+        (FileNotFoundError(2, "No such file or directory", "a/b"), 2, "error: cannot use a/b: No"),
+        (OSError(28, "No space left on device"), 2, "error: cannot use the disk: No space left"),
+    ],
+)
+def test_a_users_mistake_is_one_line_and_an_exit_code(
+    raised: BaseException,
+    code: int,
+    line: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def main(argv: list[str]) -> None:
+        raise raised
+
+    monkeypatch.setattr("sys.argv", ["bake"])
+    with pytest.raises(SystemExit) as exit:
+        cli.run(main)
+    error = capsys.readouterr().err
+    assert exit.value.code == code
+    assert error.startswith(line) and error.count("\n") == 1
+
+
+def test_an_unexpected_error_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def main(argv: list[str]) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("sys.argv", ["bake"])
+    with pytest.raises(ZeroDivisionError):
+        cli.run(main)

@@ -1,0 +1,102 @@
+import gzip
+from pathlib import Path
+
+import pytest
+
+from pipeline.corpora import cut_blocks, file_texts, read_span
+from pipeline.errors import UserError
+
+SOURCE = "one\ntwo\u0085still two\nthree\r\nfour\nfive"
+TARGET = "eins\nzwei\ndrei\nvier\u2028noch vier\nfünf\n"
+
+
+def write(path: Path, data: bytes) -> str:
+    path.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+    return str(path)
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_blocks_hold_aligned_lines(tmp_path: Path, suffix: str) -> None:
+    source = write(tmp_path / f"s{suffix}", SOURCE.encode())
+    target = write(tmp_path / f"t{suffix}", TARGET.encode())
+    blocks, (corpus,) = cut_blocks("train", file_texts([source], [target]), 2, str(tmp_path))
+    assert [read_span(block.source) for block in blocks] == [
+        ["one", "two\u0085still two"],
+        ["three", "four"],
+        ["five"],
+    ]
+    assert [read_span(block.target) for block in blocks] == [
+        ["eins", "zwei"],
+        ["drei", "vier\u2028noch vier"],
+        ["fünf"],
+    ]
+    assert [block.name for block in blocks] == ["train-00000", "train-00001", "train-00002"]
+    assert [block.lines for block in blocks] == [2, 2, 1]
+    assert (corpus.lines, corpus.name) == (5, f"{source} + {target}")
+
+
+def test_plain_and_compressed_text_have_the_same_identity(tmp_path: Path) -> None:
+    def identity(suffix: str) -> str:
+        texts = file_texts(
+            [write(tmp_path / f"s{suffix}", SOURCE.encode())],
+            [write(tmp_path / f"t{suffix}", TARGET.encode())],
+        )
+        return cut_blocks("train", texts, 2, str(tmp_path))[1][0].sha256
+
+    assert identity("") == identity(".gz")
+
+
+def test_several_files_are_concatenated_in_order(tmp_path: Path) -> None:
+    names = [write(tmp_path / name, f"{name}\n{name}\n".encode()) for name in "abcd"]
+    blocks, corpora = cut_blocks("dev", file_texts(names[:2], names[2:]), 9, str(tmp_path))
+    assert [read_span(block.source)[0] for block in blocks] == ["a", "b"]
+    assert [read_span(block.target)[0] for block in blocks] == ["c", "d"]
+    assert [block.index for block in blocks] == [0, 1]
+    assert len(corpora) == 2
+
+
+def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
+    name = write(tmp_path / "s", b"\xef\xbb\xbfone\n")
+    blocks, _ = cut_blocks("train", file_texts([name], [name]), 9, str(tmp_path))
+    assert read_span(blocks[0].source) == ["one"]
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_undecodable_bytes_are_placed(tmp_path: Path, suffix: str) -> None:
+    name = write(tmp_path / f"s{suffix}", b"one\ntwo\nthree\nf\xfcnf\nsix\n")
+    blocks, _ = cut_blocks("train", file_texts([name], [name]), 2, str(tmp_path))
+    with pytest.raises(UserError, match=f"{name}, line 4: byte 0xfc is not UTF-8; .*iconv"):
+        read_span(blocks[1].source)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "message"),
+    [
+        (b"a\nb\n", b"a\n", "s has 2 lines but .*t has 1"),
+        (b"", b"", "are empty: expected at least one pair"),
+    ],
+)
+def test_sides_that_do_not_match_are_refused(
+    tmp_path: Path, source: bytes, target: bytes, message: str
+) -> None:
+    texts = file_texts([write(tmp_path / "s", source)], [write(tmp_path / "t", target)])
+    with pytest.raises(UserError, match=message):
+        cut_blocks("train", texts, 9, str(tmp_path))
+
+
+def test_a_broken_gzip_file_is_named(tmp_path: Path) -> None:
+    whole = gzip.compress(b"one line of many\n" * 1000)
+    (tmp_path / "s.gz").write_bytes(whole[: len(whole) // 2])
+    texts = file_texts([str(tmp_path / "s.gz")], [str(tmp_path / "s.gz")])
+    with pytest.raises(UserError, match="s.gz is a broken gzip file"):
+        cut_blocks("train", texts, 9, str(tmp_path))
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no file .*nowhere.en"):
+        cut_blocks("train", file_texts(["nowhere.en"], ["nowhere.de"]), 9, str(tmp_path))
+
+
+def test_unequal_numbers_of_files_are_refused() -> None:
+    with pytest.raises(UserError, match="2 source and 1 target files"):
+        file_texts(["a", "b"], ["c"])

@@ -1,0 +1,112 @@
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import UserError
+from pipeline.schema import (
+    Corpus,
+    Dataset,
+    Shard,
+    Split,
+    load_dataset,
+    mark_completed,
+    read_lines,
+    write_manifest,
+)
+
+
+def make_dataset(directory: Path) -> Dataset:
+    (directory / "train").mkdir(parents=True)
+    (directory / "train/a.tfrecord").write_bytes(b"12345")
+    shard = Shard("train/a.tfrecord", 8, 2, 11, 12, bytes=5, sha256="ab")
+    return Dataset(
+        name="tiny",
+        source_language="en",
+        target_language="de",
+        subwords="bpe",
+        subwords_path="subwords.model",
+        subwords_sha256="cd",
+        vocabulary_size=300,
+        bucket_lengths=(8, 16),
+        splits={
+            "train": Split("train", 2, (shard,)),
+            "dev": Split("dev", 0, (), "dev/source.txt", "dev/target.txt"),
+        },
+        corpora=(Corpus("train", "ü.en + ü.de", "ef", 3),),
+        counts={"train": {"read": 3, "kept": 2, "too_long": 1}},
+        padding_efficiency={"8": 0.72, "total": 0.72},
+        config={"max_length": 16},
+        directory=directory,
+    )
+
+
+@pytest.fixture
+def complete(tmp_path: Path) -> Path:
+    directory = tmp_path / "data"
+    write_manifest(make_dataset(directory))
+    mark_completed(directory)
+    return directory
+
+
+def test_a_dataset_is_read_as_it_was_written(complete: Path, tmp_path: Path) -> None:
+    dataset = load_dataset(complete)
+    assert dataclasses.replace(dataset, fingerprint="") == make_dataset(tmp_path / "again")
+    assert dataset.directory == complete
+    assert dataset.path("train/a.tfrecord") == str(complete / "train/a.tfrecord")
+
+
+def test_the_fingerprint_follows_the_content_alone(tmp_path: Path) -> None:
+    def fingerprint(folder: str, **changes: object) -> str:
+        dataset = make_dataset(tmp_path / folder)
+        write_manifest(dataclasses.replace(dataset, **changes))  # type: ignore[arg-type]
+        return json.loads((tmp_path / folder / "dataset.json").read_bytes())["fingerprint"]
+
+    plain = fingerprint("a")
+    assert fingerprint("b", name="other", corpora=()) == plain
+    assert fingerprint("c", subwords_sha256="ce") != plain
+    assert fingerprint("d", splits={}) != plain
+
+
+def test_a_missing_dataset_names_the_command_that_makes_it(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="python -m pipeline.preprocess --output_dir=.*none"):
+        load_dataset(tmp_path / "none")
+
+
+def test_an_unfinished_dataset_is_refused(complete: Path) -> None:
+    (complete / "COMPLETED").unlink()
+    with pytest.raises(UserError, match="no COMPLETED.*interrupted.*run .* again"):
+        load_dataset(complete)
+
+
+def test_another_format_version_is_refused(complete: Path) -> None:
+    manifest = complete / "dataset.json"
+    text = manifest.read_text("utf-8").replace('"format_version": 1', '"format_version": 99')
+    manifest.write_text(text, "utf-8")
+    with pytest.raises(UserError, match="format version 99, expected 1"):
+        load_dataset(complete)
+
+
+def test_an_edited_manifest_is_refused(complete: Path) -> None:
+    manifest = complete / "dataset.json"
+    manifest.write_text(manifest.read_text("utf-8").replace("tiny", "huge"), "utf-8")
+    with pytest.raises(UserError, match="changed after it was completed"):
+        load_dataset(complete)
+
+
+@pytest.mark.parametrize("damage", [lambda path: path.unlink(), lambda path: path.write_bytes(b"")])
+def test_a_lost_or_truncated_shard_is_named(complete: Path, damage) -> None:  # type: ignore[no-untyped-def]
+    damage(complete / "train/a.tfrecord")
+    with pytest.raises(UserError, match="train/a.tfrecord has .*expected 5 bytes"):
+        load_dataset(complete)
+
+
+def test_lines_end_at_line_feeds_alone(tmp_path: Path) -> None:
+    (tmp_path / "text").write_bytes("a\u0085b\u2028c\r\n\nd\n".encode())
+    assert read_lines(tmp_path / "text") == ["a\u0085b\u2028c\r", "", "d"]
+
+
+def test_an_empty_file_has_no_lines(tmp_path: Path) -> None:
+    (tmp_path / "text").write_bytes(b"")
+    assert read_lines(tmp_path / "text") == []

@@ -1,0 +1,115 @@
+import collections
+from pathlib import Path
+
+import pytest
+import tensorflow_text
+
+from pipeline import subwords, wordpiece
+from pipeline.errors import UserError
+
+LINES = [
+    "Zwei Hunde laufen über die grüne Wiese.",
+    "Two dogs run across the green meadow.",
+    "Die Mädchen essen süße Äpfel, weil sie hungrig sind.",
+    "The girls eat sweet apples because they are hungry.",
+]
+NEVER_SEEN = [
+    "Straßenbahn 😀 👩‍👩‍👧",
+    "a\u0085b\u2028c \u00a0 d",
+    "日本語 한국어 עברית",
+    "",
+    "x\x00y \x7f",
+]
+
+
+def count_words(lines: list[str]) -> dict[str, int]:
+    return collections.Counter(word for line in lines for word in line.split(" "))
+
+
+@pytest.fixture(scope="module")
+def bpe_path(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = str(tmp_path_factory.mktemp("bpe") / subwords.FILE_NAMES["bpe"])
+    subwords.learn_bpe(count_words(LINES), 340, path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def wordpiece_path(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = str(tmp_path_factory.mktemp("wordpiece") / subwords.FILE_NAMES["wordpiece"])
+    subwords.learn_wordpiece(count_words(LINES), 90, path)
+    return path
+
+
+def test_bpe_gives_back_any_text(bpe_path: str) -> None:
+    bpe = subwords.load_subwords(bpe_path)
+    assert bpe.kind == "bpe" and bpe.vocabulary_size == 340
+    assert bpe.decode(bpe.encode(LINES + NEVER_SEEN)) == LINES + NEVER_SEEN
+
+
+def test_bpe_knows_every_character_and_uses_no_special_id(bpe_path: str) -> None:
+    ids = [id for ids in subwords.load_subwords(bpe_path).encode(LINES + NEVER_SEEN) for id in ids]
+    assert min(ids) > subwords.UNKNOWN_ID
+
+
+def test_bpe_ids_are_those_of_tensorflow_text(bpe_path: str) -> None:
+    op = tensorflow_text.SentencepieceTokenizer(Path(bpe_path).read_bytes())
+    lines = LINES + NEVER_SEEN
+    assert subwords.load_subwords(bpe_path).encode(lines) == op.tokenize(lines).to_list()
+
+
+def test_padding_and_end_leave_no_trace(bpe_path: str, wordpiece_path: str) -> None:
+    for path in (bpe_path, wordpiece_path):
+        vocabulary = subwords.load_subwords(path)
+        (ids,) = vocabulary.encode(LINES[:1])
+        assert vocabulary.decode([[*ids, subwords.END_ID, subwords.PADDING_ID]]) == LINES[:1]
+
+
+def test_a_full_cache_changes_no_id(bpe_path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = subwords.load_subwords(bpe_path).encode(LINES)
+    monkeypatch.setattr(subwords, "_CACHED_WORDS", 2)
+    small = subwords.load_subwords(bpe_path)
+    assert [small.encode([line])[0] for line in LINES] == expected
+
+
+def test_the_order_of_counts_does_not_matter(bpe_path: str, tmp_path: Path) -> None:
+    counts = count_words(LINES)
+    again = str(tmp_path / "again.model")
+    subwords.learn_bpe(dict(reversed(counts.items())), 340, again)
+    assert Path(again).read_bytes() == Path(bpe_path).read_bytes()
+
+
+def test_bpe_names_the_largest_and_the_smallest_vocabulary(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"--vocabulary_size=9000 is more .* at most \d+") as error:
+        subwords.learn_bpe(count_words(LINES), 9000, str(tmp_path / "m"))
+    largest = int(str(error.value).split()[-1])
+    subwords.learn_bpe(count_words(LINES), largest, str(tmp_path / "m"))
+    with pytest.raises(UserError, match=r"--vocabulary_size=200 is less .* at least \d+"):
+        subwords.learn_bpe(count_words(LINES), 200, str(tmp_path / "m"))
+
+
+def test_wordpiece_gives_back_text_of_known_characters(wordpiece_path: str) -> None:
+    vocabulary = subwords.load_subwords(wordpiece_path)
+    assert vocabulary.kind == "wordpiece" and 80 <= vocabulary.vocabulary_size <= 90
+    lines = [*LINES, "Die grüne Apfelwiese, hungrig.", "über", ""]
+    assert vocabulary.decode(vocabulary.encode(lines)) == lines
+
+
+def test_wordpiece_starts_with_the_special_pieces(wordpiece_path: str) -> None:
+    assert Path(wordpiece_path).read_text("utf-8").split("\n")[:3] == list(wordpiece.SPECIAL)
+
+
+def test_wordpiece_marks_a_word_of_unknown_characters(wordpiece_path: str) -> None:
+    (ids,) = subwords.load_subwords(wordpiece_path).encode(["日本 dogs"])
+    assert ids[0] == subwords.UNKNOWN_ID and subwords.UNKNOWN_ID not in ids[1:]
+
+
+def test_wordpiece_ids_are_those_of_the_serving_op(wordpiece_path: str) -> None:
+    op = wordpiece.tokenizer(Path(wordpiece_path).read_text("utf-8").split("\n")[:-1])
+    marked = [[wordpiece.MARK + word for word in line.split(" ")] for line in LINES]
+    expected = [[id for word in op.tokenize(words).to_list() for id in word] for words in marked]
+    assert subwords.load_subwords(wordpiece_path).encode(LINES) == expected
+
+
+def test_wordpiece_refuses_a_vocabulary_that_the_corpus_cannot_fill(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"--vocabulary_size=9000 is more .* at most \d+"):
+        subwords.learn_wordpiece(count_words(LINES), 9000, str(tmp_path / "v"))
