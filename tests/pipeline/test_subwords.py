@@ -6,6 +6,7 @@ import tensorflow_text
 
 from pipeline import subwords, wordpiece
 from pipeline.errors import UserError
+from pipeline.schema import END_ID, PADDING_ID, UNKNOWN_ID
 
 LINES = [
     "Zwei Hunde laufen über die grüne Wiese.",
@@ -36,7 +37,7 @@ def bpe_path(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="module")
 def wordpiece_path(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = str(tmp_path_factory.mktemp("wordpiece") / subwords.FILE_NAMES["wordpiece"])
-    subwords.learn_wordpiece(count_words(LINES), 90, path)
+    subwords.learn_wordpiece(count_words(LINES), 120, path)
     return path
 
 
@@ -48,7 +49,7 @@ def test_bpe_gives_back_any_text(bpe_path: str) -> None:
 
 def test_bpe_knows_every_character_and_uses_no_special_id(bpe_path: str) -> None:
     ids = [id for ids in subwords.load_subwords(bpe_path).encode(LINES + NEVER_SEEN) for id in ids]
-    assert min(ids) > subwords.UNKNOWN_ID
+    assert min(ids) > UNKNOWN_ID
 
 
 def test_bpe_ids_are_those_of_tensorflow_text(bpe_path: str) -> None:
@@ -61,7 +62,7 @@ def test_padding_and_end_leave_no_trace(bpe_path: str, wordpiece_path: str) -> N
     for path in (bpe_path, wordpiece_path):
         vocabulary = subwords.load_subwords(path)
         (ids,) = vocabulary.encode(LINES[:1])
-        assert vocabulary.decode([[*ids, subwords.END_ID, subwords.PADDING_ID]]) == LINES[:1]
+        assert vocabulary.decode([[*ids, END_ID, PADDING_ID]]) == LINES[:1]
 
 
 def test_a_full_cache_changes_no_id(bpe_path: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,7 +90,7 @@ def test_bpe_names_the_largest_and_the_smallest_vocabulary(tmp_path: Path) -> No
 
 def test_wordpiece_gives_back_text_of_known_characters(wordpiece_path: str) -> None:
     vocabulary = subwords.load_subwords(wordpiece_path)
-    assert vocabulary.kind == "wordpiece" and 80 <= vocabulary.vocabulary_size <= 90
+    assert vocabulary.kind == "wordpiece" and 114 <= vocabulary.vocabulary_size <= 120
     lines = [*LINES, "Die grüne Apfelwiese, hungrig.", "über", ""]
     assert vocabulary.decode(vocabulary.encode(lines)) == lines
 
@@ -100,7 +101,7 @@ def test_wordpiece_starts_with_the_special_pieces(wordpiece_path: str) -> None:
 
 def test_wordpiece_marks_a_word_of_unknown_characters(wordpiece_path: str) -> None:
     (ids,) = subwords.load_subwords(wordpiece_path).encode(["日本 dogs"])
-    assert ids[0] == subwords.UNKNOWN_ID and subwords.UNKNOWN_ID not in ids[1:]
+    assert ids[0] == UNKNOWN_ID and UNKNOWN_ID not in ids[1:]
 
 
 def test_wordpiece_ids_are_those_of_the_serving_op(wordpiece_path: str) -> None:
@@ -110,6 +111,8 @@ def test_wordpiece_ids_are_those_of_the_serving_op(wordpiece_path: str) -> None:
     assert subwords.load_subwords(wordpiece_path).encode(LINES) == expected
 
 
-def test_wordpiece_refuses_a_vocabulary_that_the_corpus_cannot_fill(tmp_path: Path) -> None:
+def test_wordpiece_names_the_largest_and_the_smallest_vocabulary(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"--vocabulary_size=60 is less .* at least \d+"):
+        subwords.learn_wordpiece(count_words(LINES), 60, str(tmp_path / "v"))
     with pytest.raises(UserError, match=r"--vocabulary_size=9000 is more .* at most \d+"):
         subwords.learn_wordpiece(count_words(LINES), 9000, str(tmp_path / "v"))
