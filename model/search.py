@@ -59,7 +59,7 @@ def beam_search(
 
     Each position extends the live hypotheses by their 2 W best tokens; those that end compete with
     the finished ones by penalised score, the best W others live on. A sentence is done when no live
-    hypothesis can reach a better score than its worst finished one.
+    hypothesis can reach a better score than its worst finished one. A width of 1 is greedy search.
 
     Args:
         step: predicts the next token; called first with padding, the start symbol, at position 0.
@@ -137,10 +137,12 @@ def _grow(
     done = _is_done(beam, best_penalty, length_limits)
     logits, cache = step(_last_tokens(beam), beam.position, beam.cache)
     logits = _forbid(logits, beam.position + 1 >= length_limits, end_id)
-    log_probs, parents, tokens = _best_extensions(logits, beam.live_log_probs, 2 * width)
+    # Twice the width, so that enough live on if many end; one alone makes it greedy search.
+    count = 2 * width if width > 1 else 1
+    log_probs, parents, tokens = _best_extensions(logits, beam.live_log_probs, count)
     ended = tokens == end_id
 
-    candidates = _extend(beam.live_tokens, parents, tokens, beam.position)  # [B, 2W, T]
+    candidates = _extend(beam.live_tokens, parents, tokens, beam.position)  # [B, count, T]
     penalty = length_penalty(beam.position + 1, alpha)
     finished = ops.where(ended & ~done[:, None], log_probs / penalty, _IMPOSSIBLE)
     finished_tokens, finished_scores = _keep_best(
