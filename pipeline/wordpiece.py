@@ -48,9 +48,11 @@ def learn(word_counts: Mapping[str, int], vocabulary_size: int) -> list[str]:
 
     marked = {MARK + word: count for word, count in word_counts.items()}
     characters = sum(len(word) * count for word, count in marked.items())
-    return learner.learn(
+    alphabet = set().union(*marked)
+    pieces = learner.learn(
         marked,
-        vocab_size=vocabulary_size,
+        # The learner adds each character as a first piece too, where only a mark can stand.
+        vocab_size=vocabulary_size + len(alphabet),
         reserved_tokens=list(SPECIAL),
         # The learner searches for the least count of a piece; the vocabulary's pieces together
         # cannot occur more often than characters do. Each halving of the range saves seconds.
@@ -59,3 +61,5 @@ def learn(word_counts: Mapping[str, int], vocabulary_size: int) -> list[str]:
         include_joiner_token=True,
         joiner=JOINER,
     )
+    usable = [piece for piece in pieces if piece.startswith((MARK, JOINER))]
+    return [*SPECIAL, *(piece for piece in usable if piece != JOINER + MARK)]

@@ -1,0 +1,89 @@
+from pathlib import Path
+
+import pytest
+
+from pipeline import stages, subwords, text
+from pipeline.corpora import Block, Span
+from pipeline.schema import END_ID, parse_example, read_records
+
+PAIRS = [("a b", "c"), ("a", "c d e"), ("b b b b b b", "c"), ("b", "e")]
+
+
+@pytest.fixture
+def vocabulary_path(tmp_path: Path) -> str:
+    path = str(tmp_path / "subwords.model")
+    subwords.learn_bpe({letter: 9 for letter in "abcde"}, 270, path)
+    return path
+
+
+def block_of(folder: Path, sources: list[str], targets: list[str], split: str = "train") -> Block:
+    spans = []
+    for name, lines in (("source", sources), ("target", targets)):
+        (folder / name).write_bytes("".join(f"{line}\n" for line in lines).encode())
+        spans.append(Span(str(folder / name), 0, (folder / name).stat().st_size, name, 1))
+    return Block(split, 0, len(sources), *spans)
+
+
+def test_cleaning_normalises_and_counts_what_it_drops(tmp_path: Path) -> None:
+    block = block_of(tmp_path, [" a\tb ", "", "x", "a a a a"], ["c", "c", " ", "b"])
+    report = stages.CleanPairs(str(tmp_path), 3.0, 0)(block)
+    assert report["lines"] == 4
+    assert report["dropped"] == {"empty_side": 2, "length_ratio": 1}
+    assert stages.read_pairs(str(tmp_path), block.name) == [("a b", "c")]
+
+
+def test_dev_and_test_keep_any_length_ratio(tmp_path: Path) -> None:
+    block = block_of(tmp_path, ["a a a a"], ["b"], split="dev")
+    assert stages.CleanPairs(str(tmp_path), 3.0, 0)(block)["dropped"] == {}
+
+
+def test_words_of_both_sides_are_counted_without_what_is_held_out(tmp_path: Path) -> None:
+    stages.write_pairs(str(tmp_path), "train-00000", PAIRS)
+    (tmp_path / "counts").mkdir()
+    heldout = frozenset([text.sentence_key("b"), text.pair_key("a", "c d e")])
+    block = block_of(tmp_path, [], [])
+    stages.CountWords(str(tmp_path), str(tmp_path / "counts"), heldout)(block)
+    counts = dict(stages.read_counts(str(tmp_path / "counts"), block.name))
+    assert counts == {"a": 1, "b": 7, "c": 2}
+
+
+def encode(folder: Path, vocabulary_path: str, heldout: frozenset[bytes] = frozenset()) -> dict:
+    stages.write_pairs(str(folder), "train-00000", PAIRS)
+    stage = stages.EncodePairs(
+        str(folder), str(folder), vocabulary_path, (3, 5), heldout, {"train": 8}
+    )
+    return stage(block_of(folder, [], []))
+
+
+def test_each_pair_is_in_the_shard_of_its_longer_side(tmp_path: Path, vocabulary_path: str) -> None:
+    report = encode(tmp_path, vocabulary_path)
+    assert [row["path"] for row in report["shards"]] == [
+        "train/bucket-003-00000-of-00008.tfrecord",
+        "train/bucket-005-00000-of-00008.tfrecord",
+    ]
+    vocabulary = subwords.load_subwords(vocabulary_path)
+    found = []
+    for row in report["shards"]:
+        examples = list(map(parse_example, read_records(str(tmp_path / row["path"]))))
+        assert row["pairs"] == len(examples)
+        assert row["source_tokens"] == sum(len(source) for source, _ in examples)
+        assert row["target_tokens"] == sum(len(target) for _, target in examples)
+        assert all(side[-1] == END_ID for example in examples for side in example)
+        found.append({tuple(vocabulary.decode(list(example))) for example in examples})
+    assert found == [{("a b", "c"), ("b", "e")}, {("a", "c d e")}]
+
+
+def test_encoding_counts_what_is_too_long_or_held_out(tmp_path: Path, vocabulary_path: str) -> None:
+    heldout = frozenset([text.sentence_key("b")])
+    report = encode(tmp_path, vocabulary_path, heldout)
+    assert report["dropped"] == {text.OVERLAP: 1, text.TOO_LONG: 1}
+
+
+def test_the_order_in_a_shard_is_that_of_the_pairs_keys(
+    tmp_path: Path, vocabulary_path: str
+) -> None:
+    row = encode(tmp_path, vocabulary_path)["shards"][0]
+    vocabulary = subwords.load_subwords(vocabulary_path)
+    examples = map(parse_example, read_records(str(tmp_path / row["path"])))
+    pairs = [tuple(vocabulary.decode(list(example))) for example in examples]
+    assert pairs == sorted(pairs, key=lambda pair: text.pair_key(*pair))
