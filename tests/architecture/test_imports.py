@@ -19,7 +19,7 @@ LIGHT = ("errors", "schema", "text", "subwords", "corpora", "cli", "builtin")
 LIGHT_MODULES = frozenset(f"pipeline.{name}" for name in LIGHT)
 HEAVY = frozenset({"apache_beam", "keras", "tensorflow", "tensorflow_text"})
 TRAINER_READS = frozenset(
-    f"pipeline.{name}" for name in ("errors", "cli", "schema", "subwords", "text")
+    f"pipeline.{name}" for name in ("errors", "cli", "schema", "subwords", "text", "wordpiece")
 )
 STANDARD_LIBRARY = sys.stdlib_module_names
 

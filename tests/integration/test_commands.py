@@ -1,0 +1,204 @@
+"""The whole way, small: raw text → TFRecords → training → BLEU → SavedModel, by the commands."""
+
+import json
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.builtin import generate_pairs
+from tests.integration.commands import REPOSITORY, refuse, run, start, succeed
+
+# With --train_steps and the directories, a model that learns something in seconds.
+TINY = """
+    --num_layers=1 --model_dim=32 --feed_forward_dim=64 --num_heads=2 --dropout=0.1
+    --tokens_per_batch=512 --warmup_steps=20 --checkpoint_every_steps=4 --keep_checkpoints=2
+    --average_checkpoints=2 --log_every_steps=2 --eval_every_steps=6 --beam_size=2 --extra_length=2
+""".split()  # noqa: SIM905 (a command line is read more easily than a list)
+STEPS = 12
+
+LOAD_ALONE = """
+import json, sys
+import tensorflow as tf, tensorflow_text
+assert "model" not in sys.modules and "trainer" not in sys.modules
+sentences = sys.stdin.read().splitlines()
+serve = tf.saved_model.load(sys.argv[1]).signatures["serving_default"]
+result = serve(text=tf.constant(sentences))
+print(json.dumps({
+    "translation": [text.decode() for text in result["translation"].numpy()],
+    "score": result["score"].numpy().tolist(),
+}))
+"""
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dataset directory preprocessed from two text files with a small vocabulary."""
+    folder = tmp_path_factory.mktemp("text")
+    pairs = generate_pairs("train")[:1200]
+    for side, name in enumerate(("en", "de")):
+        (folder / name).write_text("".join(pair[side] + "\n" for pair in pairs), "utf-8")
+    succeed(
+        "-m", "pipeline.preprocess", f"--output_dir={folder / 'data'}",
+        f"--source_files={folder / 'en'}", f"--target_files={folder / 'de'}",
+        "--vocabulary_size=500", "--holdout_pairs=12", "--max_buckets=2",
+    )  # fmt: skip
+    return folder / "data"
+
+
+def train(dataset: Path, run_dir: Path, *more: str) -> list[str]:
+    """The training command of these tests."""
+    return [
+        "-m", "trainer.task", f"--dataset_dir={dataset}", f"--run_dir={run_dir}",
+        f"--train_steps={STEPS}", *TINY, *more,
+    ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def trained(dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished, evaluated and exported run."""
+    run_dir = tmp_path_factory.mktemp("runs") / "tiny"
+    succeed(*train(dataset, run_dir))
+    succeed("-m", "trainer.evaluate", f"--run_dir={run_dir}", "--split=test")
+    succeed("-m", "trainer.export", f"--run_dir={run_dir}", f"--output_dir={run_dir}/saved_model")
+    return run_dir
+
+
+def weights(run_dir: Path) -> dict[str, np.ndarray]:
+    """The weights, optimizer and random state of the last checkpoint."""
+    last = max((run_dir / "checkpoints").iterdir())
+    arrays = {}
+    for name in ("weights", "state"):
+        with np.load(last / f"{name}.npz") as file:
+            arrays.update({f"{name}/{key}": file[key] for key in file.files})
+    return arrays
+
+
+def test_training_learns_and_leaves_what_the_readme_says(trained: Path) -> None:
+    rows = [json.loads(line) for line in (trained / "metrics.jsonl").read_text().splitlines()]
+    losses = [row["train/loss"] for row in rows if "train/loss" in row]
+    assert len(losses) == STEPS // 2
+    assert losses[-1] < losses[0]
+    assert [row["step"] for row in rows if "dev/bleu" in row] == [6, 12]
+    result = json.loads((trained / "train.json").read_text())
+    assert result["steps"] == STEPS
+    assert result["averaged_steps"] == [8, 12]
+    assert any((trained / "tensorboard").iterdir())
+
+
+def test_evaluation_writes_bleu_with_its_signature(trained: Path) -> None:
+    result = json.loads((trained / "evaluation-test.json").read_text())
+    assert result["sentences"] == 12
+    assert "tok:13a" in result["signature"]
+    assert 0 <= result["sacrebleu"] <= 100
+    rows = (trained / "evaluation-test.jsonl").read_text().splitlines()
+    assert len(rows) == 12
+    assert json.loads(rows[0]).keys() == {"source", "reference", "translation", "score"}
+
+
+def test_saved_model_translates_without_this_repository_as_translate_does(
+    trained: Path, dataset: Path, tmp_path: Path
+) -> None:
+    text = (dataset / "test" / "source.txt").read_text("utf-8") + "\n"  # and an empty line
+    model = shutil.copytree(trained / "saved_model", tmp_path / "elsewhere")
+    alone = json.loads(succeed("-c", LOAD_ALONE, model, cwd=tmp_path, stdin=text))
+    by_run = succeed("-m", "trainer.translate", f"--run_dir={trained}", stdin=text)
+    by_model = succeed("-m", "trainer.translate", f"--saved_model={model}", stdin=text)
+    assert by_run == by_model
+    assert by_run.splitlines() == alone["translation"]
+    assert len(alone["translation"]) == 13
+    assert all(score <= 0 for score in alone["score"])
+
+
+def test_translate_reads_and_writes_files(trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("The dog sleeps.\n", "utf-8")
+    translated = succeed(
+        "-m", "trainer.translate", f"--run_dir={trained}", "--checkpoint=last",
+        f"--input_file={tmp_path / 'in'}", f"--output_file={tmp_path / 'out'}",
+    )  # fmt: skip
+    assert translated == ""
+    assert len((tmp_path / "out").read_text("utf-8").splitlines()) == 1
+
+
+def test_a_killed_run_resumes_to_the_same_bits(
+    trained: Path, dataset: Path, tmp_path: Path
+) -> None:
+    process = start(*train(dataset, tmp_path / "run"))
+    while not (tmp_path / "run" / "checkpoints" / "step-00000004").exists():
+        assert process.poll() is None, process.communicate()[1]
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert not (tmp_path / "run" / "train.json").exists()
+    succeed(*train(dataset, tmp_path / "run"))
+    resumed, uninterrupted = weights(tmp_path / "run"), weights(trained)
+    assert resumed.keys() == uninterrupted.keys()
+    for name in uninterrupted:
+        np.testing.assert_array_equal(resumed[name], uninterrupted[name], err_msg=name)
+
+
+def test_a_terminated_run_saves_a_checkpoint_and_exits_0(dataset: Path, tmp_path: Path) -> None:
+    process = start(*train(dataset, tmp_path / "run", "--train_steps=100000"))
+    while not (tmp_path / "run" / "checkpoints").exists():
+        assert process.poll() is None, process.communicate()[1]
+        time.sleep(0.02)
+    process.send_signal(signal.SIGTERM)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 0, stderr
+    assert "SIGTERM" in stderr
+    assert "same command again" in stderr
+
+
+def test_a_finished_run_is_left_alone(trained: Path, dataset: Path) -> None:
+    before = (trained / "train.json").stat().st_mtime_ns
+    result = run(*train(dataset, trained))
+    assert result.returncode == 0
+    assert "is finished" in result.stderr
+    assert (trained / "train.json").stat().st_mtime_ns == before
+
+
+def test_base_flags_without_data_name_the_command_that_makes_it(tmp_path: Path) -> None:
+    flags = REPOSITORY / "configs" / "base.flags"
+    line = refuse("-m", "trainer.task", f"--flagfile={flags}", f"--dataset_dir={tmp_path / 'no'}")
+    assert f"python -m pipeline.preprocess --output_dir={tmp_path / 'no'}" in line
+
+
+def test_an_incomplete_dataset_is_refused(dataset: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(dataset, tmp_path / "copy")
+    (copy / "COMPLETED").unlink()
+    assert "COMPLETED" in refuse(*train(copy, tmp_path / "run"))
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_of_another_configuration_is_refused(trained: Path, dataset: Path) -> None:
+    line = refuse(*train(dataset, trained, "--model_dim=48"))
+    assert "model_dim was 32, now 48" in line
+    assert "--run_dir" in line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["trainer.task", "--train_stepz=3"], "--train_steps"),
+        (["trainer.task", "--dropout=1.5"], "dropout must be at least 0 and below 1"),
+        (["trainer.task", "--flagfile=configs/none.flags"], "configs/none.flags"),
+        (["trainer.evaluate", "--run_dir=runs/none"], "no run in runs/none"),
+        (["trainer.export", "--run_dir=runs/none", "--output_dir=x"], "no run in runs/none"),
+        (["trainer.export", "--run_dir=runs/none"], "--output_dir is required"),
+        (["trainer.translate", "--saved_model=none"], "no SavedModel in none"),
+        (["trainer.translate", "--input_file=none.txt"], "none.txt"),
+    ],
+)
+def test_a_mistake_is_one_line_that_names_it(arguments: list[str], expected: str) -> None:
+    assert expected in refuse("-m", *arguments)
+
+
+@pytest.mark.parametrize("name", ["task", "evaluate", "translate", "export"])
+def test_help_teaches_every_flag(name: str) -> None:
+    text = succeed("-m", f"trainer.{name}", "--help")
+    assert f"Usage: python -m trainer.{name}" in text
+    assert "--beam_size=N" in text
+    assert "(default: 4)" in text
