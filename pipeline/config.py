@@ -1,6 +1,7 @@
 """What a user may choose about preprocessing: one frozen field per flag."""
 
 import dataclasses
+from dataclasses import field
 from typing import Any, Literal
 
 DEFAULT_VOCABULARY_SIZE = 37_000
@@ -9,53 +10,87 @@ BUILTIN_VOCABULARY_SIZE = 2_000
 _NOT_CONTENT = ("output_dir", "num_workers", "runner")
 
 
-def _flag(default: Any, help_text: str) -> Any:
-    return dataclasses.field(default=default, metadata={"help": help_text})
-
-
 @dataclasses.dataclass(frozen=True)
 class PreprocessConfig:
     """Corpus, subwords and buckets of a dataset directory."""
 
-    output_dir: str = _flag("data/demo", "dataset directory to write; made if missing")
-    source_files: tuple[str, ...] = _flag(
-        (),
-        "training text, one sentence a line, UTF-8, plain or .gz; unset: the built-in corpus",
+    output_dir: str = field(
+        default="data/demo", metadata={"help": "Dataset directory to write; made if missing."}
     )
-    target_files: tuple[str, ...] = _flag((), "its translations, file by file and line by line")
-    dev_source_files: tuple[str, ...] = _flag((), "development text, in the same form")
-    dev_target_files: tuple[str, ...] = _flag((), "its translations")
-    test_source_files: tuple[str, ...] = _flag((), "test text, in the same form")
-    test_target_files: tuple[str, ...] = _flag((), "its translations")
-    holdout_pairs: int = _flag(
-        1000,
-        "pairs to hold out of training for each of dev and test whose files are not given, but at "
-        "most 5 % of the corpus for each; chosen by a hash of the source sentence",
+    source_files: tuple[str, ...] = field(
+        default=(),
+        metadata={
+            "help": "Training text, one sentence a line, UTF-8, plain or .gz; "
+            "unset: the built-in corpus."
+        },
     )
-    source_language: str = _flag("en", "language code of the source text")
-    target_language: str = _flag("de", "language code of the target text")
-    subwords: Literal["bpe", "wordpiece"] = _flag(
-        "bpe", "subwords shared by both languages: SentencePiece BPE, or TensorFlow Text wordpiece"
+    target_files: tuple[str, ...] = field(
+        default=(), metadata={"help": "Its translations, file by file and line by line."}
     )
-    vocabulary_size: int | None = _flag(
-        None,
-        f"subwords in the shared vocabulary; unset means {DEFAULT_VOCABULARY_SIZE} (§5.1), or "
-        f"{BUILTIN_VOCABULARY_SIZE} for the built-in corpus",
+    dev_source_files: tuple[str, ...] = field(
+        default=(), metadata={"help": "Development text, in the same form."}
     )
-    max_length: int = _flag(
-        256,
-        "longest sentence in subwords, end symbol included; longer pairs are dropped",
+    dev_target_files: tuple[str, ...] = field(default=(), metadata={"help": "Its translations."})
+    test_source_files: tuple[str, ...] = field(
+        default=(), metadata={"help": "Test text, in the same form."}
     )
-    max_length_ratio: float = _flag(
-        9.0, "drop pairs with this many times more words on one side than on the other; 0 keeps all"
+    test_target_files: tuple[str, ...] = field(default=(), metadata={"help": "Its translations."})
+    holdout_pairs: int = field(
+        default=1000,
+        metadata={
+            "help": "Pairs to hold out of training for each of dev and test whose files are not "
+            "given, but at most 5 % of the corpus for each; chosen by a hash of the source sentence."
+        },
     )
-    max_buckets: int = _flag(16, "length buckets at most, each one static shape in training")
-    block_lines: int = _flag(20_000, "lines in a block, the unit of parallel work and of shards")
-    num_workers: int = _flag(1, "worker processes of DirectRunner on this machine")
-    runner: str = _flag(
-        "DirectRunner",
-        "Beam runner; DirectRunner runs in this process and downloads nothing. Beam's own options "
-        "(--project, --flink_master …) are given as Beam users give them",
+    source_language: str = field(
+        default="en", metadata={"help": "Language code of the source text."}
+    )
+    target_language: str = field(
+        default="de", metadata={"help": "Language code of the target text."}
+    )
+    subwords: Literal["bpe", "wordpiece"] = field(
+        default="bpe",
+        metadata={
+            "help": "Subwords shared by both languages: SentencePiece BPE, or TensorFlow Text "
+            "wordpiece."
+        },
+    )
+    vocabulary_size: int | None = field(
+        default=None,
+        metadata={
+            "help": f"Subwords in the shared vocabulary; unset: {DEFAULT_VOCABULARY_SIZE} (§5.1), "
+            f"or {BUILTIN_VOCABULARY_SIZE} for the built-in corpus."
+        },
+    )
+    max_length: int = field(
+        default=256,
+        metadata={
+            "help": "Longest sentence in subwords, end symbol included; longer pairs are dropped."
+        },
+    )
+    max_length_ratio: float = field(
+        default=9.0,
+        metadata={
+            "help": "Drop pairs with over this many times more words on one side than on the "
+            "other; 0 keeps all."
+        },
+    )
+    max_buckets: int = field(
+        default=16, metadata={"help": "Length buckets at most, each one static shape in training."}
+    )
+    block_lines: int = field(
+        default=20_000,
+        metadata={"help": "Lines in a block, the unit of parallel work and of shards."},
+    )
+    num_workers: int = field(
+        default=1, metadata={"help": "Worker processes of DirectRunner on this machine."}
+    )
+    runner: str = field(
+        default="DirectRunner",
+        metadata={
+            "help": "Beam runner; DirectRunner runs in this process and downloads nothing. Beam's "
+            "own options (--project, --flink_master …) are given as Beam users give them."
+        },
     )
 
     def __post_init__(self) -> None:
