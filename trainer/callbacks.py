@@ -59,6 +59,9 @@ class Telemetry(StepCallback):
     def on_train_end(self, logs: Logs = None) -> None:
         self._progress.close()
 
+    def on_train_batch_begin(self, batch: int, logs: Logs = None) -> None:
+        self._update_began = time.monotonic()
+
     def after_update(self, logs: dict[str, float]) -> None:
         """Adds up the update's figures, and reports them when it is time."""
         if not math.isfinite(logs["loss"]):
@@ -71,6 +74,7 @@ class Telemetry(StepCallback):
         self._nll += logs["nll"] * logs["target_tokens"]
         self._target_tokens += logs["target_tokens"]
         self._source_tokens += logs["source_tokens"]
+        self._seconds += time.monotonic() - self._update_began
         self._progress.advance()
         if self.step % self._every_steps == 0 or self.step == self._train_steps:
             self._report()
@@ -78,17 +82,16 @@ class Telemetry(StepCallback):
 
     def _restart(self) -> None:
         self._loss = self._nll = self._source_tokens = self._target_tokens = 0.0
-        self._since = time.monotonic()
+        self._seconds = 0.0  # in updates, not in evaluation or saving
 
     def _report(self) -> None:
-        seconds = time.monotonic() - self._since
         nll = self._nll / self._target_tokens
         values = {
             "train/loss": self._loss / self._target_tokens,
             "train/nll": nll,
             "train/perplexity": math.exp(min(nll, 700.0)),
             "train/learning_rate": self._learning_rate(),
-            "train/tokens_per_second": (self._source_tokens + self._target_tokens) / seconds,
+            "train/tokens_per_second": (self._source_tokens + self._target_tokens) / self._seconds,
         }
         self._writer.write(self.step, values)
         self._progress.report(

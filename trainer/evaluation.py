@@ -37,16 +37,17 @@ def evaluate_loss(
         exponential (Table 3 reports the same, per word-piece).
     """
     buckets = make_buckets(dataset, split, tokens_per_batch=tokens_per_batch, replicas=1)
-
-    @tf.function(reduce_retracing=True)
-    def sums(batch: Batch) -> tuple[tf.Tensor, tf.Tensor]:
-        logits = transformer(batch["source"], batch["target"], training=False)
-        _, nll = cross_entropy(logits, batch["target"], label_smoothing=0.0)
-        return nll, tf.math.count_nonzero(batch["target"], dtype=tf.float32)
-
-    totals = [sums(batch) for batch in evaluation_batches(buckets)]
+    totals = [_sum_nll(transformer, batch) for batch in evaluation_batches(buckets)]
     nll = sum(float(nll) for nll, _ in totals) / sum(float(tokens) for _, tokens in totals)
     return {"nll": nll, "perplexity": math.exp(min(nll, 700.0))}
+
+
+@tf.function(reduce_retracing=True)  # once for each model, however often it is evaluated
+def _sum_nll(transformer: Transformer, batch: Batch) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns the nats and the number of the real target tokens of a batch."""
+    logits = transformer(batch["source"], batch["target"], training=False)
+    _, nll = cross_entropy(logits, batch["target"], label_smoothing=0.0)
+    return nll, tf.math.count_nonzero(batch["target"], dtype=tf.float32)
 
 
 def read_text(dataset: Dataset, split: str, *, sentences: int = 0) -> tuple[list[str], list[str]]:

@@ -32,6 +32,7 @@ class MetricsWriter:
         with self._summaries.as_default(step=step):
             for name, value in values.items():
                 tf.summary.scalar(name, value)
+        self._summaries.flush()
 
     def close(self) -> None:
         """Closes both."""
