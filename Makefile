@@ -17,7 +17,7 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3; do \
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 
-DEMO_RESULTS := runs/demo/train.json runs/demo/test.json runs/demo/saved_model/export.json
+DEMO_RESULTS := runs/demo/train.json runs/demo/evaluation-test.json runs/demo/saved_model/export.json
 
 demo: export TF_CPP_MIN_LOG_LEVEL := 2
 demo: $(ENVIRONMENT)  ## From raw text to a served translator on the built-in corpus, on CPU, in minutes

@@ -61,6 +61,7 @@ def main(_: list[str]) -> None:
     )
     logging.set_verbosity(logging.INFO)
     about = {
+        "saved_model": str(output_dir),
         "run_dir": model.run_dir,
         "step": checkpoint.step,
         "averaged_steps": list(checkpoint.sources),
