@@ -39,7 +39,7 @@ class PreprocessConfig:
         default=1000,
         metadata={
             "help": "Pairs to hold out of training for each of dev and test whose files are not "
-            "given, but at most 5 % of the corpus for each; chosen by a hash of the source sentence."
+            "given, at most 5 % of the corpus for each; chosen by a hash of the source sentence."
         },
     )
     source_language: str = field(

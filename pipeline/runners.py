@@ -6,14 +6,18 @@ gets would then depend on the network.
 
 import argparse
 import logging
+import shlex
+import sys
 from collections.abc import Sequence
 
-from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions, WorkerOptions
+from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions
 from apache_beam.portability.api import beam_provision_api_pb2
 from apache_beam.runners.portability.fn_api_runner import fn_runner
 from apache_beam.runners.portability.portable_runner import JobServiceHandle
 from apache_beam.runners.runner import PipelineRunner
+from apache_beam.transforms.environments import SubprocessSDKEnvironment
 
+from pipeline import worker
 from pipeline.cli import refuse_unknown
 
 DIRECT = "DirectRunner"
@@ -36,11 +40,7 @@ def make_options(
     _refuse_strangers(arguments, our_flags)
     logging.getLogger("apache_beam").setLevel(logging.WARNING)
     options = PipelineOptions([*arguments, f"--runner={runner}"])
-    if num_workers > 1:
-        direct = options.view_as(DirectOptions)
-        direct.direct_num_workers = num_workers
-        direct.direct_running_mode = "multi_processing"
-        options.view_as(WorkerOptions).default_sdk_harness_log_level = "ERROR"
+    options.view_as(DirectOptions).direct_num_workers = num_workers
     return options
 
 
@@ -52,7 +52,15 @@ def make_runner(options: PipelineOptions) -> PipelineRunner | str:
     # Worker processes learn the pipeline options from the provision info alone.
     encoded = JobServiceHandle.encode_pipeline_options(options.get_all_options())
     information = beam_provision_api_pb2.ProvisionInfo(pipeline_options=encoded)
-    return fn_runner.FnApiRunner(provision_info=fn_runner.ExtendedProvisionInfo(information))
+    environment = None  # blocks are processed in this process
+    if options.view_as(DirectOptions).direct_num_workers > 1:
+        # The runner would advise its own noisier workers (--direct_running_mode).
+        logging.getLogger(fn_runner.__name__).setLevel(logging.ERROR)
+        command = f"{shlex.quote(sys.executable)} -m {worker.__name__}"
+        environment = SubprocessSDKEnvironment.from_command_string(command)
+    return fn_runner.FnApiRunner(
+        environment, provision_info=fn_runner.ExtendedProvisionInfo(information)
+    )
 
 
 def _refuse_strangers(arguments: Sequence[str], our_flags: Sequence[str]) -> None:

@@ -1,4 +1,5 @@
 import dataclasses
+from typing import Any
 
 import pytest
 
@@ -9,8 +10,9 @@ from pipeline.config import PreprocessConfig
     "name", ["max_length", "max_buckets", "block_lines", "num_workers", "max_length_ratio"]
 )
 def test_impossible_numbers_are_refused_by_name(name: str) -> None:
+    impossible: dict[str, Any] = {name: -1}
     with pytest.raises(ValueError, match=f"received --{name}=-1: expected at least"):
-        dataclasses.replace(PreprocessConfig(), **{name: -1})
+        PreprocessConfig(**impossible)
 
 
 def test_one_side_alone_is_refused() -> None:

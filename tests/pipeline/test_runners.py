@@ -17,9 +17,10 @@ def test_other_runners_keep_their_names_and_options() -> None:
     assert (cloud.project, cloud.region) == ("p", "r")
 
 
-def test_workers_are_processes() -> None:
-    direct = make_options("DirectRunner", 3, [], []).view_as(DirectOptions)
-    assert (direct.direct_num_workers, direct.direct_running_mode) == (3, "multi_processing")
+def test_the_number_of_workers_reaches_the_runner() -> None:
+    options = make_options("DirectRunner", 3, [], [])
+    assert options.view_as(DirectOptions).direct_num_workers == 3
+    assert type(make_runner(options)) is fn_runner.FnApiRunner
 
 
 @pytest.mark.parametrize(
