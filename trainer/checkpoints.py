@@ -74,7 +74,7 @@ def restore_latest(run_dir: Path, learner: keras.Model) -> Checkpoint | None:
     for checkpoint in reversed(list_checkpoints(run_dir)):
         try:
             weights, state = _load(checkpoint, "weights"), _load(checkpoint, "state")
-        except (OSError, ValueError, zipfile.BadZipFile) as error:
+        except (OSError, EOFError, ValueError, zipfile.BadZipFile) as error:
             logging.warning("skipping damaged checkpoint %s: %s", checkpoint.path, error)
             continue
         _assign(_weights(learner.transformer), weights, checkpoint.path)
