@@ -1,0 +1,100 @@
+import math
+
+import numpy as np
+import pytest
+from keras import ops
+
+from model.attention import MultiHeadAttention, scaled_dot_product_attention
+from tests.model import reference
+from tests.model.small import fill_with_waves, numpy, small_config, wave
+
+BATCH, HEADS, QUERIES, KEYS, KEY_DIM, VALUE_DIM, MODEL_DIM = 3, 2, 4, 6, 9, 10, 8
+
+# Every query of a sentence sees other keys, and at least one.
+VISIBLE = wave(BATCH, 1, QUERIES, KEYS, phase=0.3) > -0.2
+VISIBLE[..., 0] |= ~VISIBLE.any(axis=-1)
+
+
+@pytest.fixture
+def heads() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return (
+        3 * wave(BATCH, HEADS, QUERIES, KEY_DIM, phase=1),
+        3 * wave(BATCH, HEADS, KEYS, KEY_DIM, phase=2),
+        wave(BATCH, HEADS, KEYS, VALUE_DIM, phase=3),
+    )
+
+
+@pytest.fixture
+def layer() -> MultiHeadAttention:
+    layer = MultiHeadAttention(small_config(), name="attention")
+    layer.build()
+    fill_with_waves(layer)
+    return layer
+
+
+def test_attention_follows_equation_1(heads: tuple[np.ndarray, ...]) -> None:
+    query, key, value = heads
+    attended = numpy(scaled_dot_product_attention(query, key, value, VISIBLE))
+    assert attended.shape == (BATCH, HEADS, QUERIES, VALUE_DIM)
+    for b in range(BATCH):
+        for h in range(HEADS):
+            expected = reference.attend(query[b, h], key[b, h], value[b, h], VISIBLE[b, 0])
+            np.testing.assert_allclose(attended[b, h], expected, atol=1e-5)
+
+
+def test_masked_keys_have_no_influence_at_all(heads: tuple[np.ndarray, ...]) -> None:
+    query, key, value = heads
+    visible = np.array([True, True, False, True, False, True])
+    hidden = ~visible[None, None, :, None]
+    attended = scaled_dot_product_attention(query, key, value, visible)
+    changed = scaled_dot_product_attention(
+        query, np.where(hidden, 1e4, key), np.where(hidden, -1e4, value), visible
+    )
+    assert (numpy(attended) == numpy(changed)).all()
+
+
+def test_scores_too_large_for_an_exponential_still_average(
+    heads: tuple[np.ndarray, ...],
+) -> None:
+    query, key, value = heads
+    attended = numpy(scaled_dot_product_attention(1e3 * query, 1e3 * key, value, VISIBLE))
+    assert np.isfinite(attended).all()
+
+
+def test_softmax_is_float32_for_bfloat16_inputs() -> None:
+    """One key outweighs 2,999 others by e^4.5; bfloat16 has 8 bits, the weights need more."""
+    query = ops.ones((1, 1, 1, 1), "bfloat16")
+    key = ops.concatenate([4.5 * query, ops.zeros((1, 1, 2999, 1), "bfloat16")], axis=2)
+    value = ops.cast(ops.arange(3000)[None, None, :, None] == 0, "bfloat16")
+    attended = scaled_dot_product_attention(query, key, value, np.array([True]))
+    assert attended.dtype == "bfloat16"
+    expected = math.exp(4.5) / (math.exp(4.5) + 2999)
+    np.testing.assert_allclose(float(attended[0, 0, 0, 0]), expected, rtol=2**-8)
+
+
+def test_heads_project_attend_and_are_joined_one_by_one(layer: MultiHeadAttention) -> None:
+    query, memory = wave(BATCH, QUERIES, MODEL_DIM), wave(BATCH, KEYS, MODEL_DIM, phase=1)
+    attended = numpy(layer(query, memory, attention_mask=VISIBLE))
+    assert attended.shape == (BATCH, QUERIES, MODEL_DIM)
+    for b in range(BATCH):
+        expected = reference.multi_head(layer, query[b], memory[b], VISIBLE[b, 0])
+        np.testing.assert_allclose(attended[b], expected, atol=1e-5)
+
+
+def test_projections_have_the_papers_sizes_and_no_bias(layer: MultiHeadAttention) -> None:
+    shapes = {variable.path: tuple(variable.shape) for variable in layer.variables}
+    assert shapes == {
+        "attention/query/kernel": (MODEL_DIM, HEADS * KEY_DIM),
+        "attention/key/kernel": (MODEL_DIM, HEADS * KEY_DIM),
+        "attention/value/kernel": (MODEL_DIM, HEADS * VALUE_DIM),
+        "attention/output/kernel": (HEADS * VALUE_DIM, MODEL_DIM),
+    }
+
+
+def test_keys_and_values_projected_beforehand_give_the_same(layer: MultiHeadAttention) -> None:
+    query, memory = wave(BATCH, QUERIES, MODEL_DIM), wave(BATCH, KEYS, MODEL_DIM, phase=1)
+    key, value = layer.project(memory)
+    assert tuple(key.shape) == (BATCH, HEADS, KEYS, KEY_DIM)
+    assert tuple(value.shape) == (BATCH, HEADS, KEYS, VALUE_DIM)
+    attended = layer.attend(query, key, value, attention_mask=VISIBLE)
+    assert (numpy(attended) == numpy(layer(query, memory, attention_mask=VISIBLE))).all()

@@ -1,0 +1,109 @@
+import numpy as np
+import pytest
+from keras import ops
+
+from model.decoder import Decoder, KeysValues
+from model.masks import causal_mask, padding_mask
+from tests.model import reference
+from tests.model.small import (
+    BATCH,
+    SOURCE,
+    TARGET_LENGTH,
+    WIDTH,
+    fill_with_waves,
+    numpy,
+    small_config,
+    wave,
+)
+
+MEMORY = wave(*SOURCE.shape, 8, phase=2)
+HYPOTHESES = wave(BATCH, WIDTH, TARGET_LENGTH, 8, phase=1)
+
+
+def make_decoder(norm: str, dropout: float = 0.0) -> Decoder:
+    decoder = Decoder(small_config(norm=norm, dropout=dropout), name="decoder")
+    decoder.build()
+    fill_with_waves(decoder)
+    return decoder
+
+
+def run(
+    decoder: Decoder, x: np.ndarray, memory: np.ndarray = MEMORY, training: bool = False
+) -> np.ndarray:
+    return numpy(
+        decoder(
+            x,
+            memory,
+            self_mask=causal_mask(TARGET_LENGTH),
+            memory_mask=padding_mask(SOURCE),
+            training=training,
+        )
+    )
+
+
+def run_step(
+    decoder: Decoder, past: list[KeysValues], position: int
+) -> tuple[np.ndarray, list[KeysValues]]:
+    x, past = decoder.step(
+        ops.convert_to_tensor(HYPOTHESES[:, :, position]),
+        past,
+        decoder.project_memory(MEMORY),
+        position=ops.convert_to_tensor(position),
+        memory_mask=padding_mask(SOURCE),
+    )
+    return numpy(x), past
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_layers_compose_as_in_figure_1(norm: str) -> None:
+    decoder = make_decoder(norm)
+    x = HYPOTHESES[:, 0]
+    decoded = run(decoder, x)
+    for row, length in enumerate((SOURCE != 0).sum(axis=1)):
+        memory = np.float64(MEMORY[row, :length])
+        expected = reference.decode(decoder, norm, np.float64(x[row]), memory)
+        np.testing.assert_allclose(decoded[row], expected, atol=1e-5)
+
+
+def test_padding_of_the_memory_has_no_influence_at_all() -> None:
+    decoder = make_decoder("post")
+    changed = np.where((SOURCE == 0)[:, :, None], 1e3, MEMORY)
+    assert (run(decoder, HYPOTHESES[:, 0], changed) == run(decoder, HYPOTHESES[:, 0])).all()
+
+
+def test_only_pre_norm_ends_in_a_normalisation_of_its_own() -> None:
+    assert make_decoder("post").last_norm is None
+    paths = [variable.path for variable in make_decoder("pre").variables]
+    assert "decoder/last_norm/gamma" in paths
+
+
+def test_every_sublayer_is_dropped_out_in_training_alone() -> None:
+    decoder = make_decoder("post", dropout=0.4)
+    x = HYPOTHESES[:, 0]
+    assert len(decoder.non_trainable_variables) == 2 * 3  # one seed per layer and sublayer
+    assert (run(decoder, x) == run(make_decoder("post"), x)).all()
+    assert (run(decoder, x, training=True) != run(decoder, x, training=True)).any()
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_step_by_step_with_the_cache_equals_all_positions_at_once(norm: str) -> None:
+    decoder = make_decoder(norm)
+    past = decoder.empty_past(BATCH * WIDTH, TARGET_LENGTH)
+    steps = []
+    for position in range(TARGET_LENGTH):
+        x, past = run_step(decoder, past, position)
+        assert x.shape == (BATCH, WIDTH, 8)
+        steps.append(x)
+    for hypothesis in range(WIDTH):
+        expected = run(decoder, HYPOTHESES[:, hypothesis])
+        stepped = np.stack([step[:, hypothesis] for step in steps], axis=1)
+        np.testing.assert_allclose(stepped, expected, atol=1e-5)
+
+
+def test_a_step_sees_nothing_of_later_positions_in_the_cache() -> None:
+    decoder = make_decoder("post")
+    empty = decoder.empty_past(BATCH * WIDTH, TARGET_LENGTH)
+    assert tuple(empty[0].key.shape) == (BATCH * WIDTH, 2, TARGET_LENGTH, 9)
+    assert tuple(empty[0].value.shape) == (BATCH * WIDTH, 2, TARGET_LENGTH, 10)
+    filled = [KeysValues(key + 1e3, value - 1e3) for key, value in empty]
+    assert (run_step(decoder, filled, 0)[0] == run_step(decoder, empty, 0)[0]).all()

@@ -1,0 +1,101 @@
+import keras
+import numpy as np
+import pytest
+
+from model.layers import FeedForward, Residual, SharedEmbedding
+from tests.model import reference
+from tests.model.small import VOCABULARY, fill_with_waves, numpy, small_config, wave
+
+BATCH, LENGTH, MODEL_DIM, FEED_FORWARD_DIM = 3, 6, 8, 13
+
+
+@pytest.fixture
+def x() -> np.ndarray:
+    return wave(BATCH, LENGTH, MODEL_DIM, phase=0.5)
+
+
+@pytest.fixture
+def embedding() -> SharedEmbedding:
+    embedding = SharedEmbedding(small_config(), VOCABULARY, name="embedding")
+    embedding.build()
+    fill_with_waves(embedding)
+    return embedding
+
+
+def make_residual(norm: str, dropout: float = 0.0) -> Residual:
+    residual = Residual(small_config(norm=norm, dropout=dropout), name="residual")
+    residual.build()
+    fill_with_waves(residual)
+    return residual
+
+
+def test_feed_forward_follows_equation_2(x: np.ndarray) -> None:
+    layer = FeedForward(small_config(), name="feed_forward")
+    layer.build()
+    fill_with_waves(layer)
+    assert layer.inner.kernel.shape == (MODEL_DIM, FEED_FORWARD_DIM)
+    np.testing.assert_allclose(numpy(layer(x)), reference.feed_forward(layer, x), atol=1e-5)
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_residual_follows_its_formula(norm: str, x: np.ndarray) -> None:
+    layer = make_residual(norm)
+    result = numpy(layer(x, sublayer=lambda y: y**2 + 1))
+    expected = reference.residual(layer, norm, np.float64(x), lambda y: y**2 + 1)
+    np.testing.assert_allclose(result, expected, atol=1e-5)
+
+
+def test_normalisation_of_a_tiny_vector_keeps_tensor2tensors_epsilon() -> None:
+    layer = make_residual("post")
+    x = 1e-3 * wave(1, 1, MODEL_DIM)  # of a variance below the ε of 1e-6
+    result = numpy(layer(x, sublayer=lambda y: 0 * y))
+    np.testing.assert_allclose(result, reference.layer_norm(layer.norm, x), atol=1e-4)
+
+
+def test_dropout_in_training_zeroes_its_share_and_scales_the_rest() -> None:
+    layer = make_residual("pre", dropout=0.4)
+    x = np.zeros((50, 40, MODEL_DIM), np.float32)
+    dropped = numpy(layer(x, sublayer=keras.ops.ones_like, training=True))
+    kept = dropped != 0
+    np.testing.assert_allclose(dropped[kept], 1 / 0.6, rtol=1e-6)
+    assert abs(kept.mean() - 0.6) < 0.02  # 16,000 draws: five standard deviations
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_dropout_changes_the_sublayer_in_training_alone(norm: str, x: np.ndarray) -> None:
+    layer, without = make_residual(norm, dropout=0.4), make_residual(norm)
+
+    def result(layer: Residual, training: bool) -> np.ndarray:
+        return numpy(layer(x, sublayer=lambda y: y + 1, training=training))
+
+    assert (result(layer, False) == result(without, False)).all()
+    assert (result(layer, True) != result(without, True)).any()
+
+
+def test_embedding_is_a_row_times_the_root_of_the_model_size(embedding: SharedEmbedding) -> None:
+    tokens = np.array([[3, 0, 10], [1, 1, 7]])
+    expected = numpy(embedding.matrix)[tokens] * np.sqrt(8.0)
+    np.testing.assert_allclose(numpy(embedding(tokens)), expected, rtol=1e-6)
+
+
+def test_logits_are_products_with_the_rows_unscaled(
+    embedding: SharedEmbedding, x: np.ndarray
+) -> None:
+    expected = np.float64(x) @ reference.weight(embedding.matrix).T
+    np.testing.assert_allclose(numpy(embedding.logits(x)), expected, atol=1e-5)
+
+
+def test_rows_start_with_a_deviation_of_the_inverse_root_of_the_model_size() -> None:
+    embedding = SharedEmbedding(small_config(model_dim=64), 1000, name="embedding")
+    embedding.build()
+    matrix = numpy(embedding.matrix)
+    assert abs(matrix.std() - 1 / 8) < 0.002 and abs(matrix.mean()) < 0.002
+
+
+@pytest.mark.usefixtures("bfloat16")
+def test_mixed_precision_computes_in_bfloat16_and_gives_float32_logits() -> None:
+    embedding = SharedEmbedding(small_config(), VOCABULARY, name="embedding")
+    embedding.build()
+    embedded = embedding(np.array([[3, 0, 10]]))
+    assert embedded.dtype == "bfloat16" and embedding.matrix.dtype == "float32"
+    assert embedding.logits(embedded).dtype == "float32"

@@ -1,0 +1,53 @@
+import numpy as np
+import pytest
+
+from model.positions import LearnedPositions, SinusoidalPositions, make_positions
+from tests.model import reference
+from tests.model.small import fill_with_waves, numpy, small_config, wave
+
+
+@pytest.mark.parametrize("positions", [[0, 1, 2, 3, 4], [63, 511], [1000, 1001, 1023]])
+def test_sinusoids_follow_the_closed_form(positions: list[int]) -> None:
+    layer = SinusoidalPositions(small_config(model_dim=12), name="positions")
+    expected = [reference.position(each, 12) for each in positions]
+    # Angles of about 1000 are rounded to float32, 6e-8 of them.
+    np.testing.assert_allclose(numpy(layer(np.array(positions))), expected, atol=2e-4, rtol=0)
+
+
+def test_sines_and_cosines_alternate() -> None:
+    layer = SinusoidalPositions(small_config(model_dim=4), name="positions")
+    sin_1, cos_1, sin_100th, cos_100th = 0.841471, 0.540302, 0.00999983, 0.99995
+    at_0, at_1 = numpy(layer(np.array([0, 1])))
+    np.testing.assert_allclose(at_0, [0, 1, 0, 1], atol=1e-7)
+    np.testing.assert_allclose(at_1, [sin_1, cos_1, sin_100th, cos_100th], atol=1e-6)
+
+
+@pytest.mark.usefixtures("bfloat16")
+@pytest.mark.parametrize("kind", ["sinusoidal", "learned"])
+def test_positions_stay_float32_in_mixed_precision(kind: str) -> None:
+    layer = make_positions(small_config(positions=kind, max_positions=1024))
+    vectors = numpy(layer(np.array([1000, 1001])))
+    assert vectors.dtype == np.float32
+    if kind == "sinusoidal":
+        expected = [reference.position(each, 8) for each in (1000, 1001)]
+        np.testing.assert_allclose(vectors, expected, atol=2e-4)
+
+
+def test_learned_positions_look_up_their_vector() -> None:
+    layer = LearnedPositions(small_config(max_positions=5), name="positions")
+    layer.build(None)
+    layer.vectors.assign(wave(5, 8))
+    assert (numpy(layer(np.array([3, 0]))) == wave(5, 8)[[3, 0]]).all()
+
+
+def test_positions_beyond_the_last_learned_one_share_its_vector() -> None:
+    layer = LearnedPositions(small_config(max_positions=5), name="positions")
+    layer.build(None)
+    fill_with_waves(layer)
+    vectors = numpy(layer(np.array([3, 4, 5, 99])))
+    assert (vectors[1:] == vectors[1]).all() and (vectors[0] != vectors[1]).any()
+
+
+def test_configuration_names_the_positions() -> None:
+    assert isinstance(make_positions(small_config()), SinusoidalPositions)
+    assert isinstance(make_positions(small_config(positions="learned")), LearnedPositions)
