@@ -101,11 +101,11 @@ def _check_same(old: Run, new: Run) -> None:
     for part in ("transformer", "training", "data"):
         before, after = _values(getattr(old, part)), _values(getattr(new, part))
         changeable = _changeable(getattr(new, part))
-        for name in before.keys() - changeable:
-            if before[name] != after[name]:
-                what = "data" if part == "data" else f"--{name}"
+        for name in before:
+            if name not in changeable and before[name] != after[name]:
+                what = f"data {name}" if part == "data" else f"--{name}"
                 raise UserError(
-                    f"{old.directory} holds a run of another configuration: {what} {name} was "
+                    f"{old.directory} holds a run of another configuration: {what} was "
                     f"{before[name]!r}, now {after[name]!r}; give another --run_dir, or the old "
                     f"value (see {old.directory}/flags.txt)"
                 )
