@@ -1,0 +1,55 @@
+"""A tiny dataset and a tiny model, the same for all tests of the trainer."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from model.config import SearchConfig, TransformerConfig
+from pipeline.schema import Dataset
+from tests.trainer.datasets import builtin_splits, write_dataset
+from trainer.config import TrainingConfig
+from trainer.run_directory import Run
+
+if TYPE_CHECKING:
+    from trainer.learner import Learner
+
+TINY = TransformerConfig(num_layers=1, model_dim=16, feed_forward_dim=24, num_heads=2)
+
+
+@pytest.fixture(scope="session")
+def tiny_dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    """A few hundred pairs in four buckets of three shards each; not to be changed."""
+    return write_dataset(tmp_path_factory.mktemp("data") / "tiny", builtin_splits())
+
+
+@pytest.fixture(scope="session")
+def tiny_transformer() -> TransformerConfig:
+    """One layer of width 16, with dropout."""
+    return TINY
+
+
+@pytest.fixture
+def make_run(tmp_path: Path, tiny_dataset: Dataset) -> Callable[..., Run]:
+    """Makes the description of a run of the tiny model in a directory of the test's own."""
+
+    def make(transformer: TransformerConfig = TINY, **training: Any) -> Run:
+        config = TrainingConfig(
+            dataset_dir=str(tiny_dataset.directory), run_dir=str(tmp_path / "run"), **training
+        )
+        data = {"vocabulary_size": tiny_dataset.vocabulary_size, "subwords": "subwords.model"}
+        return Run(tmp_path / "run", transformer, config, SearchConfig(), data)
+
+    return make
+
+
+@pytest.fixture
+def make_learner(make_run: Callable[..., Run]) -> "Callable[..., Learner]":
+    """Makes a tiny learner from an architecture and settings of `TrainingConfig`."""
+    from trainer import training
+
+    def make(transformer: TransformerConfig = TINY, **settings: Any) -> "Learner":
+        return training.make_learner(make_run(transformer, **settings))
+
+    return make

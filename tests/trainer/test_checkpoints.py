@@ -1,0 +1,218 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from model.config import TransformerConfig
+from pipeline.errors import UserError
+from trainer import checkpoints
+from trainer.checkpoints import (
+    average_checkpoints,
+    find_checkpoint,
+    list_checkpoints,
+    load_weights,
+    restore_latest,
+    save_checkpoint,
+)
+from trainer.learner import Learner
+
+MakeLearner = Callable[..., Learner]
+
+
+def update(learner: Learner, seed: int = 0) -> None:
+    """Moves weights, Adam's averages and dropout's random state, as an update would."""
+    random = np.random.default_rng(seed)
+    variables = learner.transformer.trainable_variables
+    gradients = [tf.constant(random.normal(size=v.shape), tf.float32) for v in variables]
+    learner.optimizer.apply(gradients, variables)
+    ids = tf.constant([[4, 5, 1]])
+    learner.transformer(ids, ids, training=True)
+
+
+def state_of(learner: Learner) -> list[np.ndarray]:
+    variables = (
+        learner.transformer.trainable_variables
+        + learner.optimizer.variables
+        + learner.transformer.non_trainable_variables
+    )
+    return [keras.ops.convert_to_numpy(variable) for variable in variables]
+
+
+def save(
+    run_dir: Path, learner: Learner, step: int, *, keep: int = 9, interim: bool = False
+) -> None:
+    save_checkpoint(run_dir, learner, step=step, train_seconds=step / 2, keep=keep, interim=interim)
+
+
+def steps(run_dir: Path) -> list[int]:
+    return [checkpoint.step for checkpoint in list_checkpoints(run_dir)]
+
+
+def test_a_restored_learner_has_every_bit_of_the_saved_one(
+    tmp_path: Path, make_learner: MakeLearner
+) -> None:
+    saved, other = make_learner(), make_learner()
+    for seed in range(3):
+        update(saved, seed)
+    fresh = state_of(other)
+    save(tmp_path, saved, 3)
+    restored = restore_latest(tmp_path, other)
+    assert restored is not None
+    assert (restored.step, restored.train_seconds) == (3, 1.5)
+    assert int(other.optimizer.iterations) == 3
+    moved = 0
+    for before, expected, received in zip(fresh, state_of(saved), state_of(other), strict=True):
+        assert received.dtype == expected.dtype
+        np.testing.assert_array_equal(received, expected)
+        moved += not np.array_equal(before, expected)
+    # Every weight, two averages of each, the count, and a seed for each dropout that ran.
+    weights = len(saved.transformer.trainable_variables)
+    assert moved >= 3 * weights + 1 + len(saved.transformer.non_trainable_variables)
+
+
+def test_a_restored_learner_drops_the_same_units(tmp_path: Path, make_learner: MakeLearner) -> None:
+    ids = tf.constant([[4, 5, 1]])
+    saved, other = make_learner(), make_learner()
+    update(saved)
+    save(tmp_path, saved, 1)
+    restore_latest(tmp_path, other)
+    np.testing.assert_array_equal(
+        other.transformer(ids, ids, training=True), saved.transformer(ids, ids, training=True)
+    )
+
+
+def test_nothing_is_restored_where_nothing_was_saved(
+    tmp_path: Path, make_learner: MakeLearner
+) -> None:
+    assert restore_latest(tmp_path, make_learner()) is None
+
+
+def test_only_the_newest_are_kept(tmp_path: Path, make_learner: MakeLearner) -> None:
+    learner = make_learner()
+    for step in (5, 10, 15, 20):
+        save(tmp_path, learner, step, keep=2)
+    assert steps(tmp_path) == [15, 20]
+
+
+def test_an_interim_checkpoint_displaces_none_and_goes_with_the_next(
+    tmp_path: Path, make_learner: MakeLearner
+) -> None:
+    learner = make_learner()
+    for step in (5, 10):
+        save(tmp_path, learner, step, keep=2)
+    save(tmp_path, learner, 12, keep=2, interim=True)
+    assert [one.interim for one in list_checkpoints(tmp_path)] == [False, False, True]
+    save(tmp_path, learner, 13, keep=2, interim=True)
+    assert steps(tmp_path) == [5, 10, 13]
+    save(tmp_path, learner, 15, keep=2)
+    assert steps(tmp_path) == [10, 15]
+
+
+def test_a_killed_write_leaves_the_earlier_checkpoint_in_force(
+    tmp_path: Path, make_learner: MakeLearner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learner = make_learner()
+    save(tmp_path, learner, 1)
+
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoints.json, "dumps", killed)  # the last file, arrays are written
+        with pytest.raises(KeyboardInterrupt):
+            save(tmp_path, learner, 2)
+    left = {path.name for path in (tmp_path / "checkpoints").iterdir()}
+    assert left == {"step-00000001", ".step-00000002.tmp"}
+    restored = restore_latest(tmp_path, learner)
+    assert restored is not None and restored.step == 1
+    save(tmp_path, learner, 2)
+    assert steps(tmp_path) == [1, 2]
+    assert not list((tmp_path / "checkpoints").glob(".*"))
+
+
+@pytest.mark.parametrize("name", ["weights.npz", "state.npz"])
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_a_truncated_checkpoint_is_passed_over_with_a_warning(
+    tmp_path: Path,
+    make_learner: MakeLearner,
+    caplog: pytest.LogCaptureFixture,
+    name: str,
+    share: float,
+) -> None:
+    learner = make_learner()
+    save(tmp_path, learner, 1)
+    update(learner)
+    save(tmp_path, learner, 2)
+    path = tmp_path / "checkpoints" / "step-00000002" / name
+    path.write_bytes(path.read_bytes()[: int(share * path.stat().st_size)])
+    other = make_learner()
+    with caplog.at_level("WARNING"):
+        restored = restore_latest(tmp_path, other)
+    assert restored is not None and restored.step == 1
+    assert int(other.optimizer.iterations) == 0
+    assert "skipping damaged checkpoint" in caplog.text
+    assert "step-00000002" in caplog.text
+
+
+def test_the_average_is_the_mean_of_the_weights(tmp_path: Path, make_learner: MakeLearner) -> None:
+    learner = make_learner()
+    weights = []
+    for step in (1, 2, 3):
+        update(learner, step)
+        save(tmp_path, learner, step)
+        weights.append([v.numpy().astype(np.float64) for v in learner.transformer.weights])
+    averaged = average_checkpoints(tmp_path, list_checkpoints(tmp_path)[1:])
+    assert averaged.path == tmp_path / "averaged"
+    assert (averaged.step, averaged.sources, averaged.train_seconds) == (3, (2, 3), 1.5)
+    load_weights(averaged, learner.transformer)
+    trainable = {id(v) for v in learner.transformer.trainable_variables}
+    for variable, second, third in zip(learner.transformer.weights, *weights[1:], strict=True):
+        if id(variable) in trainable:
+            np.testing.assert_allclose(variable.numpy(), (second + third) / 2, rtol=1e-6)
+
+
+@pytest.mark.parametrize("config", [{"num_layers": 2}, {"positions": "learned"}])
+def test_a_checkpoint_of_another_configuration_is_refused(
+    tmp_path: Path, make_learner: MakeLearner, config: dict[str, object]
+) -> None:
+    sizes = {"model_dim": 16, "feed_forward_dim": 24, "num_heads": 2}
+    save(tmp_path, make_learner(), 1)
+    other = make_learner(TransformerConfig(**{"num_layers": 1, **sizes, **config}))  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="step-00000001 belongs to another configuration"):
+        restore_latest(tmp_path, other)
+
+
+def test_a_checkpoint_is_found_by_name(tmp_path: Path, make_learner: MakeLearner) -> None:
+    learner = make_learner()
+    for step in (1, 2):
+        save(tmp_path, learner, step)
+    assert find_checkpoint(tmp_path, "auto").step == 2
+    assert find_checkpoint(tmp_path, "last").step == 2
+    assert find_checkpoint(tmp_path, "1").step == 1
+    average_checkpoints(tmp_path, list_checkpoints(tmp_path))
+    assert find_checkpoint(tmp_path, "auto").sources == (1, 2)
+    assert find_checkpoint(tmp_path, "averaged").sources == (1, 2)
+    assert find_checkpoint(tmp_path, "last").path.name == "step-00000002"
+
+
+def test_a_missing_checkpoint_is_named_with_those_there_are(
+    tmp_path: Path, make_learner: MakeLearner
+) -> None:
+    with pytest.raises(UserError, match=r"no checkpoint 'auto' .* \(steps there: none\)"):
+        find_checkpoint(tmp_path, "auto")
+    save(tmp_path, make_learner(), 7)
+    with pytest.raises(UserError, match=r"no checkpoint '8' .* \(steps there: 7\).*--checkpoint"):
+        find_checkpoint(tmp_path, "8")
+    with pytest.raises(UserError, match="no checkpoint 'averaged'"):
+        find_checkpoint(tmp_path, "averaged")
+
+
+def test_the_description_is_readable_json(tmp_path: Path, make_learner: MakeLearner) -> None:
+    save(tmp_path, make_learner(), 4, interim=True)
+    path = tmp_path / "checkpoints" / "step-00000004" / "checkpoint.json"
+    expected = {"step": 4, "train_seconds": 2.0, "interim": True, "sources": []}
+    assert json.loads(path.read_text("utf-8")) == expected

@@ -1,0 +1,187 @@
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from absl import flags
+
+from model.config import SearchConfig, TransformerConfig
+from pipeline import cli
+from pipeline.errors import UserError
+from pipeline.schema import Dataset
+from trainer.config import TrainingConfig
+from trainer.run_directory import Run, load_run, open_run
+
+# Every field has another value than its default, so that a field which is lost would be noticed.
+TRANSFORMER = TransformerConfig(
+    num_layers=1,
+    model_dim=16,
+    feed_forward_dim=24,
+    num_heads=2,
+    key_dim=5,
+    value_dim=7,
+    dropout=0.25,
+    norm="pre",
+    positions="learned",
+    max_positions=99,
+)
+SEARCH = SearchConfig(beam_size=3, length_penalty=0.75, extra_length=9)
+
+
+def make_training(tmp_path: Path, **changes: Any) -> TrainingConfig:
+    values: dict[str, Any] = {
+        "dataset_dir": "some/data",
+        "run_dir": str(tmp_path / "run"),
+        "train_steps": 12,
+        "tokens_per_batch": 345,
+        "warmup_steps": 6,
+        "learning_rate_scale": 0.1,
+        "adam_beta_1": 0.8,
+        "adam_beta_2": 0.997,
+        "adam_epsilon": 1e-08,
+        "label_smoothing": 0.2,
+        "seed": 3,
+        "mixed_precision": "bfloat16",
+        "jit_compile": True,
+        "log_every_steps": 4,
+        "checkpoint_every_steps": 5,
+        "checkpoint_every_minutes": 2.5,
+        "keep_checkpoints": 7,
+        "average_checkpoints": 6,
+        "eval_every_steps": 8,
+        "eval_sentences": 9,
+    }
+    return TrainingConfig(**{**values, **changes})
+
+
+def start(tmp_path: Path, dataset: Dataset, **changes: Any) -> Run:
+    return open_run(TRANSFORMER, make_training(tmp_path, **changes), SEARCH, dataset)
+
+
+def test_the_sample_values_differ_from_every_default(tmp_path: Path) -> None:
+    for config in (TRANSFORMER, make_training(tmp_path), SEARCH):
+        for field in dataclasses.fields(config):
+            assert getattr(config, field.name) != field.default, field.name
+
+
+def test_a_run_is_read_as_it_was_opened(tmp_path: Path, tiny_dataset: Dataset) -> None:
+    opened = start(tmp_path, tiny_dataset)
+    assert load_run(tmp_path / "run") == opened
+    assert opened.data["fingerprint"] == tiny_dataset.fingerprint
+    assert opened.data["vocabulary_size"] == tiny_dataset.vocabulary_size
+    assert (opened.data["source_language"], opened.data["target_language"]) == ("en", "de")
+
+
+def test_a_run_keeps_its_own_subwords(tmp_path: Path, tiny_dataset: Dataset) -> None:
+    run = start(tmp_path, tiny_dataset)
+    assert run.subwords_path.parent == tmp_path / "run"
+    original = Path(tiny_dataset.path(tiny_dataset.subwords_path))
+    assert run.subwords_path.read_bytes() == original.read_bytes()
+
+
+def test_flags_txt_is_a_flagfile_of_the_same_configuration(
+    tmp_path: Path, tiny_dataset: Dataset
+) -> None:
+    start(tmp_path, tiny_dataset)
+    values = flags.FlagValues()
+    flags.DEFINE_multi_string("flagfile", [], "", flag_values=values)
+    for config in (TrainingConfig, TransformerConfig, SearchConfig):
+        cli.define_flags(config, values)
+    cli.parse(["task", f"--flagfile={tmp_path}/run/flags.txt"], values)
+    assert cli.config_from_flags(TrainingConfig, values) == make_training(tmp_path)
+    assert cli.config_from_flags(TransformerConfig, values) == TRANSFORMER
+    assert cli.config_from_flags(SearchConfig, values) == SEARCH
+
+
+def test_the_same_flags_resume(tmp_path: Path, tiny_dataset: Dataset) -> None:
+    first = start(tmp_path, tiny_dataset)
+    (tmp_path / "run" / "checkpoints").mkdir()
+    assert start(tmp_path, tiny_dataset) == first
+
+
+def test_a_resumed_run_may_change_what_does_not_alter_its_course(
+    tmp_path: Path, tiny_dataset: Dataset
+) -> None:
+    start(tmp_path, tiny_dataset)
+    changes: dict[str, Any] = {
+        "train_steps": 13,
+        "dataset_dir": "moved",
+        "jit_compile": False,
+        "log_every_steps": 1,
+        "checkpoint_every_steps": 1,
+        "checkpoint_every_minutes": 1.0,
+        "keep_checkpoints": 2,
+        "average_checkpoints": 2,
+        "eval_every_steps": 1,
+        "eval_sentences": 1,
+    }
+    start(tmp_path, tiny_dataset, **changes)
+    assert load_run(tmp_path / "run").training == make_training(tmp_path, **changes)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"tokens_per_batch": 346}, "--tokens_per_batch was 345, now 346"),
+        ({"warmup_steps": 7}, "--warmup_steps was 6, now 7"),
+        ({"learning_rate_scale": 1.5}, "--learning_rate_scale was 0.1, now 1.5"),
+        ({"adam_beta_1": 0.9}, "--adam_beta_1 was 0.8, now 0.9"),
+        ({"adam_beta_2": 0.98}, "--adam_beta_2 was 0.997, now 0.98"),
+        ({"adam_epsilon": 1e-9}, "--adam_epsilon was 1e-08, now 1e-09"),
+        ({"label_smoothing": 0.0}, "--label_smoothing was 0.2, now 0.0"),
+        ({"seed": 4}, "--seed was 3, now 4"),
+        ({"mixed_precision": "none"}, "--mixed_precision was 'bfloat16', now 'none'"),
+    ],
+)
+def test_a_resumed_run_of_other_training_is_refused(
+    tmp_path: Path, tiny_dataset: Dataset, change: dict[str, Any], message: str
+) -> None:
+    start(tmp_path, tiny_dataset)
+    before = (tmp_path / "run" / "run.json").read_bytes()
+    with pytest.raises(UserError) as refusal:
+        start(tmp_path, tiny_dataset, **change)
+    assert message in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+    assert "another --run_dir" in str(refusal.value)
+    assert (tmp_path / "run" / "run.json").read_bytes() == before
+
+
+def test_a_resumed_run_of_another_model_is_refused(tmp_path: Path, tiny_dataset: Dataset) -> None:
+    start(tmp_path, tiny_dataset)
+    other = dataclasses.replace(TRANSFORMER, num_layers=2)
+    with pytest.raises(UserError, match="--num_layers was 1, now 2"):
+        open_run(other, make_training(tmp_path), SEARCH, tiny_dataset)
+
+
+def test_a_resumed_run_may_search_otherwise(tmp_path: Path, tiny_dataset: Dataset) -> None:
+    start(tmp_path, tiny_dataset)
+    other = dataclasses.replace(SEARCH, beam_size=8)
+    open_run(TRANSFORMER, make_training(tmp_path), other, tiny_dataset)
+    assert load_run(tmp_path / "run").search == other
+
+
+def test_a_resumed_run_on_other_data_is_refused(tmp_path: Path, tiny_dataset: Dataset) -> None:
+    start(tmp_path, tiny_dataset)
+    other = dataclasses.replace(tiny_dataset, fingerprint="f00")
+    with pytest.raises(UserError, match="data fingerprint was '.*', now 'f00'"):
+        start(tmp_path, other)
+
+
+def test_a_directory_of_something_else_is_refused(tmp_path: Path, tiny_dataset: Dataset) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "thesis.tex").write_text("do not touch")
+    with pytest.raises(UserError, match="is not empty and holds no run.*--run_dir"):
+        start(tmp_path, tiny_dataset)
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["thesis.tex"]
+
+
+def test_an_empty_directory_is_taken(tmp_path: Path, tiny_dataset: Dataset) -> None:
+    (tmp_path / "run").mkdir()
+    start(tmp_path, tiny_dataset)
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["training"]["seed"] == 3
+
+
+def test_loading_where_there_is_no_run_says_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"no run in .*python -m trainer.task --run_dir="):
+        load_run(tmp_path)

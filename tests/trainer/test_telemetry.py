@@ -1,0 +1,96 @@
+import json
+import logging
+import time
+from pathlib import Path
+
+import pytest
+import tensorflow as tf
+
+from trainer.telemetry import MetricsWriter, Progress, duration
+
+
+def rows_of(run_dir: Path) -> list[dict[str, float]]:
+    return [json.loads(line) for line in (run_dir / "metrics.jsonl").read_text().splitlines()]
+
+
+def tensorboard_scalars(run_dir: Path) -> list[tuple[int, str, float]]:
+    files = sorted(str(path) for path in (run_dir / "tensorboard").iterdir())
+    events = [
+        tf.compat.v1.Event.FromString(record)
+        for record in tf.data.TFRecordDataset(files).as_numpy_iterator()
+    ]
+    return [
+        (event.step, value.tag, float(tf.make_ndarray(value.tensor)))
+        for event in events
+        for value in event.summary.value
+    ]
+
+
+def test_a_row_holds_step_time_and_values(tmp_path: Path) -> None:
+    writer = MetricsWriter(tmp_path, 0)
+    writer.write(3, {"train/loss": 2.5, "train/nll": 2.0})
+    (row,) = rows_of(tmp_path)  # readable before the writer is closed
+    assert abs(row.pop("time") - time.time()) < 60
+    assert row == {"step": 3, "train/loss": 2.5, "train/nll": 2.0}
+
+
+def test_tensorboard_has_the_same_scalars(tmp_path: Path) -> None:
+    writer = MetricsWriter(tmp_path, 0)
+    writer.write(3, {"train/loss": 2.5, "train/nll": 2.0})
+    writer.write(9, {"dev/bleu": 31.25})
+    writer.close()
+    assert tensorboard_scalars(tmp_path) == [
+        (3, "train/loss", 2.5),
+        (3, "train/nll", 2.0),
+        (9, "dev/bleu", 31.25),
+    ]
+
+
+def test_rows_past_the_resumed_step_are_dropped(tmp_path: Path) -> None:
+    first = MetricsWriter(tmp_path, 0)
+    for step in (2, 4, 6):
+        first.write(step, {"train/loss": float(step)})
+    first.close()
+    resumed = MetricsWriter(tmp_path, 4)
+    resumed.write(6, {"train/loss": -6.0})
+    assert [(row["step"], row["train/loss"]) for row in rows_of(tmp_path)] == [
+        (2, 2.0),
+        (4, 4.0),
+        (6, -6.0),
+    ]
+
+
+def test_a_row_that_was_cut_off_is_dropped(tmp_path: Path) -> None:
+    (tmp_path / "metrics.jsonl").write_text('{"step": 2}\n{"step": 3, "train/lo')
+    MetricsWriter(tmp_path, 9).write(4, {"train/loss": 1.0})
+    assert [row["step"] for row in rows_of(tmp_path)] == [2, 4]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.4, "0s"),
+        (59.4, "59s"),
+        (59.6, "1m00s"),
+        (75, "1m15s"),
+        (3599, "59m59s"),
+        (7260, "2h01m"),
+        (360_000, "100h00m"),
+    ],
+)
+def test_durations_are_for_people(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_progress_without_a_terminal_tells_the_time_left(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rate is this session's: 10 updates in 20 seconds leave 80 for the other 40."""
+    now = iter([100.0, 120.0])
+    monkeypatch.setattr("trainer.telemetry.time.monotonic", lambda: next(now))
+    progress = Progress(total=100, done=50, unit="step")
+    progress.advance(10)
+    with caplog.at_level(logging.INFO):
+        progress.report("loss 2.500")
+    monkeypatch.undo()
+    assert "step 60/100  loss 2.500  1m20s left" in caplog.text
