@@ -38,7 +38,8 @@ def make_options(
       UserError: an argument is neither ours nor Beam's.
     """
     _refuse_strangers(arguments, our_flags)
-    logging.getLogger("apache_beam").setLevel(logging.WARNING)
+    # What goes wrong arrives as an exception with its traceback; logged, it would come twice.
+    logging.getLogger("apache_beam").setLevel(logging.CRITICAL)
     options = PipelineOptions([*arguments, f"--runner={runner}"])
     options.view_as(DirectOptions).direct_num_workers = num_workers
     return options
@@ -54,8 +55,6 @@ def make_runner(options: PipelineOptions) -> PipelineRunner | str:
     information = beam_provision_api_pb2.ProvisionInfo(pipeline_options=encoded)
     environment = None  # blocks are processed in this process
     if options.view_as(DirectOptions).direct_num_workers > 1:
-        # The runner would advise its own noisier workers (--direct_running_mode).
-        logging.getLogger(fn_runner.__name__).setLevel(logging.ERROR)
         command = f"{shlex.quote(sys.executable)} -m {worker.__name__}"
         environment = SubprocessSDKEnvironment.from_command_string(command)
     return fn_runner.FnApiRunner(

@@ -149,11 +149,15 @@ def mark_completed(directory: str | Path) -> None:
 def write_atomically(path: str, data: bytes) -> None:
     """Writes a file which exists either whole or not at all, whenever the process is killed."""
     temporary = f"{path}.{uuid.uuid4().hex}.tmp"  # retries on another worker never share it
-    with open(temporary, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
+    try:
+        with open(temporary, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError:
+        Path(temporary).unlink(missing_ok=True)  # a full disk needs the room
+        raise
 
 
 def read_lines(path: str | Path) -> list[str]:

@@ -8,6 +8,7 @@ raises in block order: the message does not depend on which worker was first.
 import dataclasses
 import json
 import os
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -71,7 +72,7 @@ def run_stage(stage: Stage, blocks: Sequence[Block], options: PipelineOptions) -
     """Runs a stage over all blocks that lack a report; returns the reports in block order.
 
     Raises:
-      UserError: the first block, in order, with a mistake of the user's.
+      UserError: the first block, in order, with a mistake of the user's; or a full disk.
     """
     os.makedirs(stage.folder, exist_ok=True)
     for block in blocks:
@@ -81,7 +82,10 @@ def run_stage(stage: Stage, blocks: Sequence[Block], options: PipelineOptions) -
         with Progress(stage.verb, waiting, stage.is_done):
             pipeline = beam.Pipeline(runner=make_runner(options), options=options)
             pipeline | "ListBlocks" >> beam.Create(waiting) | ProcessBlocks(stage)
-            pipeline.run().wait_until_finish()
+            try:
+                pipeline.run().wait_until_finish()
+            except RuntimeError as error:
+                raise _explain(error, stage) from error
     return collect(stage, blocks)
 
 
@@ -94,3 +98,14 @@ def collect(stage: Stage, blocks: Sequence[Block]) -> list[Report]:
             raise UserError(error.read_text("utf-8"))
         reports.append(json.loads(Path(stage.report_path(block)).read_bytes()))
     return reports
+
+
+def _explain(error: RuntimeError, stage: Stage) -> Exception:
+    """Returns what a worker's failure means for a user; Beam passes it on as text alone."""
+    failure = re.search(r"OSError: \[Errno \d+\] ([^\[\n]*)", str(error))
+    if failure is None:
+        return error
+    return UserError(
+        f"{stage.verb} cannot write to {stage.folder}: {failure[1].strip()}; "
+        "running the same command again continues the work"
+    )

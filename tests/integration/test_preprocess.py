@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from absl import flags
 
-from pipeline import cli, preprocess, schema
+from pipeline import cli, preprocess, schema, stages
 from pipeline.build import build_dataset
 from pipeline.config import PreprocessConfig
 from pipeline.errors import UserError
@@ -234,6 +234,21 @@ def test_killed_while_publishing_then_run_again_is_complete(
     assert contents(build(config).directory) == contents(
         build(configure(tmp_path, "whole")).directory
     )
+
+
+def test_a_full_disk_is_explained_and_survived(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = configure(tmp_path, "out")
+    monkeypatch.setattr(stages.EncodePairs, "_write_shard", full_disk)
+    with pytest.raises(UserError, match="EncodePairs cannot write to .*: No space left on device"):
+        build(config)
+    monkeypatch.undo()
+    assert contents(build(config).directory) == contents(build(configure(tmp_path, "b")).directory)
+
+
+def full_disk(*_: object) -> None:
+    raise OSError(28, "No space left on device")
 
 
 def test_work_of_another_configuration_is_not_used(tmp_path: Path) -> None:
