@@ -29,7 +29,7 @@ class TrainingConfig:
     train_steps: int = _field(100_000, "Updates to train for in all (§5.2).", may_change=True)
     tokens_per_batch: int = _field(
         25_000,
-        "Padded tokens of a global batch on each side: a batch of sentences of up to b tokens holds "
+        "Padded tokens of a global batch on each side: a batch of sentences of up to b tokens has "
         "tokens_per_batch / b pairs (§5.1).",
     )
     warmup_steps: int = _field(4_000, "Updates over which the learning rate rises (§5.3).")
