@@ -166,12 +166,16 @@ def _write(checkpoint: Checkpoint, weights: Arrays, state: Arrays | None = None)
     temporary = checkpoint.path.with_name(f".{checkpoint.path.name}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
-    np.savez(temporary / "weights.npz", **weights)
+    _save(temporary / "weights.npz", weights)
     if state is not None:
-        np.savez(temporary / "state.npz", **state)
+        _save(temporary / "state.npz", state)
     values = dataclasses.asdict(checkpoint)
     del values["path"]
     (temporary / "checkpoint.json").write_text(json.dumps(values) + "\n", "utf-8")
     if checkpoint.path.exists():
         shutil.rmtree(checkpoint.path)
     temporary.rename(checkpoint.path)
+
+
+def _save(path: Path, arrays: Arrays) -> None:
+    np.savez(path, **arrays)  # type: ignore[arg-type]  # its stub takes them for allow_pickle

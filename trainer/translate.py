@@ -53,8 +53,7 @@ def main(_: list[str]) -> None:
     else:
         run = load_run(model.run_dir)
         search = cli.override_from_flags(run.search)
-        translator, _ = load_translator(run, model.checkpoint, search)
-        translate = translator.translate
+        translate = load_translator(run, model.checkpoint, search)[0].translate
     translations = translate_all(translate, sentences)
     text = "".join(f"{translation.text}\n" for translation in translations).encode()
     if files.output_file:

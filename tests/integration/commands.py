@@ -8,8 +8,8 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
-def start(*arguments: object, cwd: Path = REPOSITORY, **options: object) -> subprocess.Popen:
-    """Starts `python -m …` with text pipes."""
+def start(*arguments: object, cwd: Path = REPOSITORY) -> subprocess.Popen[str]:
+    """Starts `python …` with text pipes."""
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
     environment.pop("TF_CPP_MIN_LOG_LEVEL", None)  # as users have it: unset
     return subprocess.Popen(
@@ -17,17 +17,20 @@ def start(*arguments: object, cwd: Path = REPOSITORY, **options: object) -> subp
         cwd=cwd,
         env=environment,
         text=True,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        **options,
     )
 
 
-def run(*arguments: object, cwd: Path = REPOSITORY, stdin: str = "") -> subprocess.CompletedProcess:
+def run(
+    *arguments: object, cwd: Path = REPOSITORY, stdin: str = ""
+) -> subprocess.CompletedProcess[str]:
     """Runs `python …` to its end and returns what it printed and its exit code."""
-    process = start(*arguments, cwd=cwd, stdin=subprocess.PIPE)
+    process = start(*arguments, cwd=cwd)
     stdout, stderr = process.communicate(stdin, timeout=300)
-    return subprocess.CompletedProcess(arguments, process.returncode, stdout, stderr)
+    command = [str(argument) for argument in arguments]
+    return subprocess.CompletedProcess(command, process.returncode, stdout, stderr)
 
 
 def succeed(*arguments: object, cwd: Path = REPOSITORY, stdin: str = "") -> str:

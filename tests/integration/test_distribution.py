@@ -13,6 +13,8 @@ from trainer.input import distribute
 from trainer.learner import Learner
 from trainer.schedule import LearningRateSchedule
 
+Trained = tuple[list[dict[str, float]], list[np.ndarray]]
+
 VOCABULARY = 40
 PAIRS = 16  # in a global batch, so two for each of eight replicas
 STEPS = 3
@@ -32,7 +34,7 @@ def uneven_batches() -> Iterator[dict[str, np.ndarray]]:
         yield batch
 
 
-def train(strategy: tf.distribute.Strategy) -> tuple[list[dict[str, float]], list[np.ndarray]]:
+def train(strategy: tf.distribute.Strategy) -> Trained:
     """Trains a tiny model for a few updates; returns each step's figures and the weights."""
     keras.utils.set_random_seed(7)
     config = TransformerConfig(
@@ -59,7 +61,7 @@ def train(strategy: tf.distribute.Strategy) -> tuple[list[dict[str, float]], lis
 
 
 @pytest.fixture(scope="module")
-def eight_replicas(eight_cpus: list[str]) -> tuple[list[dict[str, float]], list[np.ndarray]]:
+def eight_replicas(eight_cpus: list[str]) -> Trained:
     """The run under MirroredStrategy on eight devices."""
     return train(
         tf.distribute.MirroredStrategy(
@@ -69,20 +71,24 @@ def eight_replicas(eight_cpus: list[str]) -> tuple[list[dict[str, float]], list[
 
 
 @pytest.fixture(scope="module")
-def one_device(eight_cpus: list[str]) -> tuple[list[dict[str, float]], list[np.ndarray]]:
+def one_device(eight_cpus: list[str]) -> Trained:
     """The same run without a strategy."""
     del eight_cpus  # only orders the set-up of devices
     return train(tf.distribute.get_strategy())
 
 
-def test_eight_replicas_report_the_losses_of_one_device(eight_replicas, one_device) -> None:
+def test_eight_replicas_report_the_losses_of_one_device(
+    eight_replicas: Trained, one_device: Trained
+) -> None:
     for eight, one in zip(eight_replicas[0], one_device[0], strict=True):
         assert eight.keys() == one.keys()
         for name in one:
             np.testing.assert_allclose(eight[name], one[name], rtol=1e-6, err_msg=name)
 
 
-def test_eight_replicas_reach_the_weights_of_one_device(eight_replicas, one_device) -> None:
+def test_eight_replicas_reach_the_weights_of_one_device(
+    eight_replicas: Trained, one_device: Trained
+) -> None:
     for eight, one in zip(eight_replicas[1], one_device[1], strict=True):
         np.testing.assert_allclose(eight, one, atol=2e-6)
 
