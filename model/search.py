@@ -64,7 +64,7 @@ def beam_search(
     Args:
         step: predicts the next token; called first with padding, the start symbol, at position 0.
         cache: tensors or a structure of them, each with leading dimension B · W.
-        length_limits: int `[B]`, longest translation in tokens, end symbol included, at least 1;
+        length_limits: int32 `[B]`, longest translation in tokens, end symbol included, at least 1;
             at the limit only the end symbol may follow.
         end_id: the end symbol.
         config: beam size and length penalty.
@@ -136,10 +136,10 @@ def _grow(
     batch, width = ops.shape(beam.live_log_probs)
     done = _is_done(beam, best_penalty, length_limits)
     logits, cache = step(_last_tokens(beam), beam.position, beam.cache)
-    logits = _forbid(logits, beam.position + 1 >= length_limits, end_id)
+    allowed = _allowed(logits.shape[-1], beam.position + 1 >= length_limits, end_id)
     # Twice the width, so that enough live on if many end; one alone makes it greedy search.
     count = 2 * width if width > 1 else 1
-    log_probs, parents, tokens = _best_extensions(logits, beam.live_log_probs, count)
+    log_probs, parents, tokens = _best_extensions(logits, allowed, beam.live_log_probs, count)
     ended = tokens == end_id
 
     candidates = _extend(beam.live_tokens, parents, tokens, beam.position)  # [B, count, T]
@@ -169,27 +169,28 @@ def _last_tokens(beam: _Beam) -> Tensor:
     return ops.where(beam.position == 0, PADDING_ID, newest)
 
 
-def _forbid(logits: Tensor, at_limit: Tensor, end_id: int) -> Tensor:
-    """Rules out padding everywhere, and all but the end symbol where a sentence is at its limit."""
-    ids = ops.arange(ops.shape(logits)[-1])
-    allowed = (ids != PADDING_ID) & ((ids == end_id) | ~at_limit[:, None, None])
-    return ops.where(allowed, logits, _IMPOSSIBLE)
+def _allowed(vocabulary_size: int, at_limit: Tensor, end_id: int) -> Tensor:
+    """Tells, bool `[B, 1, V]`, what may follow: no padding, and at the limit only the end."""
+    ids = ops.arange(vocabulary_size)
+    return (ids != PADDING_ID) & ((ids == end_id) | ~at_limit[:, None, None])
 
 
 def _best_extensions(
-    logits: Tensor, live_log_probs: Tensor, count: int
+    logits: Tensor, allowed: Tensor, live_log_probs: Tensor, count: int
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The `count` best continuations over all hypotheses of a sentence, best first.
 
     The best of a sentence are among the best of each hypothesis, so only W · `count` are compared
-    and the log-probabilities of all V are never written down.
+    and the log-probabilities of all V are never written down. What is not allowed still counts in
+    the normalisation: an end forced at the limit costs what the model says.
 
     Returns:
         log-probabilities float, parent hypotheses int, tokens int, each `[B, count]`.
     """
-    best, tokens = ops.top_k(logits, min(count, logits.shape[-1]))  # [B, W, count]
+    choices = min(count, logits.shape[-1])
+    best, tokens = ops.top_k(ops.where(allowed, logits, _IMPOSSIBLE), choices)  # [B, W, count]
     best = best - ops.logsumexp(logits, axis=-1, keepdims=True) + live_log_probs[:, :, None]
-    batch, width, choices = ops.shape(best)
+    batch, width = ops.shape(live_log_probs)
     log_probs, flat = ops.top_k(ops.reshape(best, (batch, width * choices)), count)
     tokens = ops.take_along_axis(ops.reshape(tokens, (batch, width * choices)), flat, axis=1)
     return log_probs, flat // choices, tokens
