@@ -70,7 +70,8 @@ def beam_search(
         config: beam size and length penalty.
 
     Returns:
-        `beam_size` translations of each sentence, best first.
+        `beam_size` translations of each sentence, best first; where fewer exist within the limit,
+        the rest are padding alone, with a score of −10⁹.
     """
     beam = _init(cache, length_limits, config.beam_size)
     best_penalty = length_penalty(length_limits, config.length_penalty)  # [B]
@@ -144,7 +145,8 @@ def _grow(
 
     candidates = _extend(beam.live_tokens, parents, tokens, beam.position)  # [B, count, T]
     penalty = length_penalty(beam.position + 1, alpha)
-    finished = ops.where(ended & ~done[:, None], log_probs / penalty, _IMPOSSIBLE)
+    newly_finished = ended & (log_probs > _IMPOSSIBLE / 2) & ~done[:, None]
+    finished = ops.where(newly_finished, log_probs / penalty, _IMPOSSIBLE)
     finished_tokens, finished_scores = _keep_best(
         ops.concatenate([beam.finished_tokens, candidates], axis=1),
         ops.concatenate([beam.finished_scores, finished], axis=1),
