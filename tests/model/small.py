@@ -10,7 +10,7 @@ from model.config import TransformerConfig
 BATCH, SOURCE_LENGTH, TARGET_LENGTH, WIDTH, VOCABULARY = 3, 6, 4, 5, 11
 
 # End symbol 1, then padding 0; a full row, and shorter ones.
-SOURCE = np.array([[5, 9, 3, 7, 2, 1], [10, 4, 6, 1, 0, 0], [8, 1, 0, 0, 0, 0]])
+SOURCE = np.array([[5, 9, 3, 7, 3, 1], [10, 4, 6, 1, 0, 0], [8, 1, 0, 0, 0, 0]])
 TARGET = np.array([[6, 2, 9, 1], [3, 8, 1, 0], [1, 0, 0, 0]])
 
 

@@ -1,0 +1,242 @@
+import math
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from model.config import TransformerConfig
+from model.masks import padding_mask
+from model.transformer import Transformer, shift_right
+from tests.model import reference
+from tests.model.small import (
+    BATCH,
+    SOURCE,
+    SOURCE_LENGTH,
+    TARGET,
+    TARGET_LENGTH,
+    VOCABULARY,
+    WIDTH,
+    fill_with_waves,
+    numpy,
+    small_config,
+    wave,
+)
+
+
+def make_transformer(**changes: Any) -> Transformer:
+    model = Transformer(small_config(**changes), VOCABULARY)
+    fill_with_waves(model)
+    return model
+
+
+def test_weights_exist_as_soon_as_the_model_does_under_paths_of_their_own() -> None:
+    paths = [variable.path for variable in Transformer(small_config(), VOCABULARY).variables]
+    assert len(paths) == 1 + 2 * (4 + 4 + 2 * 2) + 2 * (4 + 4 + 4 + 3 * 2)
+    assert len(set(paths)) == len(paths)
+
+
+def test_target_is_shifted_right_behind_the_start_symbol() -> None:
+    assert numpy(shift_right(TARGET)).tolist() == [[0, 6, 2, 9], [0, 3, 8, 1], [0, 1, 0, 0]]
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_logits_are_those_of_the_paper_without_padding(norm: str) -> None:
+    model = make_transformer(norm=norm)
+    logits = numpy(model(SOURCE, TARGET))
+    assert logits.shape == (BATCH, TARGET_LENGTH, VOCABULARY)
+    for row in range(BATCH):
+        source, target = SOURCE[row][SOURCE[row] != 0], TARGET[row][TARGET[row] != 0]
+        expected = reference.transform(model, source.tolist(), target.tolist())
+        np.testing.assert_allclose(logits[row, : len(target)], expected, atol=1e-5)
+
+
+# Sentence 1's logits of subwords 0 to 6, computed once in float64 by `reference.transform` from
+# the weights of `fill_with_waves`.
+GOLDEN = [
+    [0.152509, 0.110175, 0.363982, 0.541652, 0.913555, -0.338780, 0.158163],
+    [-1.252434, 1.020922, 0.419464, 0.579646, 0.966097, -0.359309, 0.404141],
+    [-1.695427, 1.331791, 0.737075, -0.164098, 0.091949, -0.210744, -0.024480],
+]
+
+
+def test_logits_are_golden() -> None:
+    logits = numpy(make_transformer()(SOURCE, TARGET))
+    np.testing.assert_allclose(logits[1, :3, :7], GOLDEN, atol=1e-5)
+
+
+@pytest.mark.parametrize("changed", range(TARGET_LENGTH))
+def test_a_token_changes_no_logits_up_to_its_own_position(changed: int) -> None:
+    model = make_transformer()
+    target = TARGET.copy()
+    target[:, changed] = (target[:, changed] + 5) % VOCABULARY
+    before, after = numpy(model(SOURCE, TARGET)), numpy(model(SOURCE, target))
+    assert (before[:, : changed + 1] == after[:, : changed + 1]).all()
+    assert (before[:, changed + 1 :] != after[:, changed + 1 :]).any(axis=-1).all()
+
+
+def test_vector_of_padding_does_not_reach_the_memory_of_real_tokens() -> None:
+    model = make_transformer()
+    before = numpy(model.encode(SOURCE))
+    rows = numpy(model.embedding.matrix)
+    model.embedding.matrix.assign(np.where(np.arange(VOCABULARY)[:, None] == 0, 50.0, rows))
+    after = numpy(model.encode(SOURCE))
+    assert (before[SOURCE != 0] == after[SOURCE != 0]).all()
+    assert (before[SOURCE == 0] != after[SOURCE == 0]).any()
+
+
+def test_more_padding_leaves_the_logits() -> None:
+    model = make_transformer()
+    more = numpy(model(np.pad(SOURCE, ((0, 0), (0, 3))), np.pad(TARGET, ((0, 0), (0, 2)))))
+    # Other shapes: sums may be taken in another order.
+    np.testing.assert_allclose(more[:, :TARGET_LENGTH], numpy(model(SOURCE, TARGET)), atol=1e-6)
+
+
+@pytest.mark.parametrize(("token", "row"), [(10, 1), (2, 0)])  # only a source's, only a target's
+def test_one_matrix_embeds_both_languages_and_makes_the_logits(token: int, row: int) -> None:
+    model = make_transformer()
+    (matrix,) = [variable for variable in model.variables if VOCABULARY in variable.shape]
+    before = numpy(model(SOURCE, TARGET))
+    is_token = np.arange(VOCABULARY) == token
+    matrix.assign(np.where(is_token[:, None], wave(8), numpy(matrix)))
+    changed = before != numpy(model(SOURCE, TARGET))
+    assert changed[:, :, is_token].all()
+    assert np.flatnonzero(changed[:, :, ~is_token].any(axis=(1, 2))).tolist() == [row]
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
+def test_search_steps_give_the_logits_of_training(norm: str, positions: str) -> None:
+    model = make_transformer(norm=norm, positions=positions)
+    hypotheses = np.abs(np.round(50 * wave(BATCH, WIDTH, TARGET_LENGTH))).astype(int) % VOCABULARY
+    past = model.decoder.empty_past(BATCH * WIDTH, TARGET_LENGTH)
+    memory = model.decoder.project_memory(model.encode(SOURCE))
+    inputs = np.pad(hypotheses[:, :, :-1], ((0, 0), (0, 0), (1, 0)))
+    steps = []
+    for position in range(TARGET_LENGTH):
+        logits, past = model.decode_step(
+            inputs[:, :, position],
+            past,
+            memory,
+            position=ops.convert_to_tensor(position),
+            memory_mask=padding_mask(SOURCE),
+        )
+        steps.append(numpy(logits))
+    for hypothesis in range(WIDTH):
+        stepped = np.stack([logits[:, hypothesis] for logits in steps], axis=1)
+        expected = numpy(model(SOURCE, hypotheses[:, hypothesis]))
+        np.testing.assert_allclose(stepped, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_sums_of_embeddings_and_positions_are_dropped_out(norm: str) -> None:
+    """With all sublayers silenced, nothing else is random."""
+    model = make_transformer(norm=norm, dropout=0.4)
+    for variable in model.trainable_variables:
+        if "output/kernel" in variable.path or "outer" in variable.path:
+            variable.assign(0.0 * variable)
+    first, second = (numpy(model.encode(SOURCE, training=True)) for _ in range(2))
+    assert (first != second).any()
+    first, second = (numpy(model(SOURCE, TARGET, training=True)) for _ in range(2))
+    assert (first != second).any()
+    assert (numpy(model(SOURCE, TARGET)) == numpy(model(SOURCE, TARGET))).all()
+
+
+@pytest.mark.usefixtures("bfloat16")
+def test_mixed_precision_is_near_and_gives_float32_logits() -> None:
+    mixed = make_transformer()
+    logits = mixed(SOURCE, TARGET)
+    assert logits.dtype == "float32"
+    keras.config.set_dtype_policy("float32")
+    np.testing.assert_allclose(numpy(logits), numpy(make_transformer()(SOURCE, TARGET)), atol=0.1)
+
+
+@pytest.mark.usefixtures("bfloat16")
+def test_far_positions_are_added_in_float32() -> None:
+    """bfloat16 would round 1,001 to 1,000, and so give both the same vector."""
+    model = make_transformer()
+    past = model.decoder.empty_past(BATCH, 1)
+    logits = [
+        model.decode_step(
+            TARGET[:, :1],
+            past,
+            model.decoder.project_memory(wave(BATCH, SOURCE_LENGTH, 8)),
+            position=ops.convert_to_tensor(position),
+            memory_mask=padding_mask(SOURCE),
+        )[0]
+        for position in (1000, 1001)
+    ]
+    assert (numpy(logits[0]) != numpy(logits[1])).any()
+
+
+def count_parameters(config: TransformerConfig, vocabulary_size: int) -> int:
+    """Counts by hand: no bias in projections, two in the feed-forward, two per norm."""
+    model_dim, inner = config.model_dim, config.feed_forward_dim
+    attention = 2 * model_dim * config.num_heads * (config.key_dim + config.value_dim)
+    feed_forward = 2 * model_dim * inner + inner + model_dim
+    norm = 2 * model_dim
+    encoder_layer = attention + feed_forward + 2 * norm
+    decoder_layer = 2 * attention + feed_forward + 3 * norm
+    last_norms = 2 * norm if config.norm == "pre" else 0
+    positions = config.max_positions * model_dim if config.positions == "learned" else 0
+    layers = config.num_layers * (encoder_layer + decoder_layer)
+    return vocabulary_size * model_dim + layers + last_norms + positions
+
+
+BIG = {"model_dim": 1024, "feed_forward_dim": 4096, "num_heads": 16, "dropout": 0.3}
+
+
+@pytest.mark.parametrize(
+    ("changes", "millions"),
+    [
+        ({}, 65),
+        ({"key_dim": 16}, 58),
+        ({"key_dim": 32}, 60),
+        ({"num_layers": 2}, 36),
+        ({"num_layers": 4}, 50),
+        ({"num_layers": 8}, 80),
+        ({"model_dim": 256, "key_dim": 32, "value_dim": 32}, 28),
+        ({"model_dim": 1024, "key_dim": 128, "value_dim": 128}, 168),
+        ({"feed_forward_dim": 1024}, 53),
+        ({"feed_forward_dim": 4096}, 90),
+        (BIG, 213),
+    ],
+)
+def test_parameters_are_as_many_as_in_table_3(changes: dict[str, Any], millions: int) -> None:
+    """The paper says "about 37,000" subwords: two million weights more would be 41,000."""
+    count = count_parameters(TransformerConfig(**changes), 37_000)
+    assert count / 1e6 == pytest.approx(millions, rel=0.05, abs=2.5)
+
+
+# Table 3's rows, and other settings, at a sixteenth of their sizes.
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"num_heads": 1, "key_dim": 32, "value_dim": 32},  # A
+        {"num_heads": 4, "key_dim": 8, "value_dim": 8},
+        {"num_heads": 16, "key_dim": 2, "value_dim": 2},
+        {"num_heads": 32, "key_dim": 1, "value_dim": 1},
+        {"key_dim": 1},  # B
+        {"key_dim": 2},
+        {"num_layers": 2},  # C
+        {"num_layers": 4},
+        {"model_dim": 16, "key_dim": 2, "value_dim": 2},
+        {"model_dim": 64, "key_dim": 8, "value_dim": 8},
+        {"feed_forward_dim": 64},
+        {"feed_forward_dim": 256},
+        {"dropout": 0.0},  # D
+        {"dropout": 0.2},
+        {"positions": "learned"},  # E
+        {"positions": "learned", "norm": "pre"},
+        {"model_dim": 64, "feed_forward_dim": 256, "num_heads": 16, "dropout": 0.3},  # big
+    ],
+)
+def test_every_row_of_table_3_builds_and_runs(changes: dict[str, Any]) -> None:
+    sizes = {"num_layers": 1, "model_dim": 32, "feed_forward_dim": 128, "num_heads": 8}
+    model = Transformer(TransformerConfig(**(sizes | changes)), VOCABULARY)
+    weights = sum(math.prod(variable.shape) for variable in model.trainable_variables)
+    assert weights == count_parameters(model.config, VOCABULARY)
+    logits = numpy(model(SOURCE, TARGET, training=True))
+    assert logits.shape == (BATCH, TARGET_LENGTH, VOCABULARY) and np.isfinite(logits).all()
