@@ -64,7 +64,7 @@ class WordpieceOps(TextOps):
         self._pieces = tf.constant(pieces)
 
     def _tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
-        words = tf.strings.split(text, " ")  # [B, words]
+        words = tf.strings.split(text)  # [B, words]; by " " would make one word of no text
         marked = tf.ragged.map_flat_values(lambda word: wordpiece.MARK + word, words)
         ids = self._tokenizer.tokenize(marked)  # [B, words, pieces]
         return tf.cast(ids.merge_dims(1, 2), tf.int32)
