@@ -46,7 +46,7 @@ class ScriptedLearner(keras.Model):
 class AfterUpdate(keras.callbacks.Callback):
     """Calls a function with the number of each update of this session."""
 
-    def __init__(self, function: Callable[[int], None]) -> None:
+    def __init__(self, function: Callable[[int], object]) -> None:
         super().__init__()
         self._function = function
 

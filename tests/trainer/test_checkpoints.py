@@ -9,7 +9,6 @@ import tensorflow as tf
 
 from model.config import TransformerConfig
 from pipeline.errors import UserError
-from trainer import checkpoints
 from trainer.checkpoints import (
     average_checkpoints,
     find_checkpoint,
@@ -122,7 +121,7 @@ def test_a_killed_write_leaves_the_earlier_checkpoint_in_force(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(checkpoints.json, "dumps", killed)  # the last file, arrays are written
+        patch.setattr(json, "dumps", killed)  # the last file, arrays are written
         with pytest.raises(KeyboardInterrupt):
             save(tmp_path, learner, 2)
     left = {path.name for path in (tmp_path / "checkpoints").iterdir()}
