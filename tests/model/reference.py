@@ -7,6 +7,7 @@ shares nothing with the model but the weights.
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,10 @@ def multi_head(layer: Any, query: Array, memory: Array, visible: Array) -> Array
     return np.concatenate(heads, axis=1) @ weight(layer.output_projection.kernel)
 
 
+def self_attention(layer: Any, x: Array, visible: Array) -> Array:
+    return multi_head(layer, x, x, visible)
+
+
 def _head(projection: Any, num_heads: int, head: int) -> Array:
     return np.split(weight(projection.kernel), num_heads, axis=1)[head]
 
@@ -72,13 +77,10 @@ def encode(encoder: Any, norm: str, x: Array) -> Array:
             layer.self_attention_residual,
             norm,
             x,
-            lambda y, layer=layer: multi_head(layer.self_attention, y, y, everything),
+            partial(self_attention, layer.self_attention, visible=everything),
         )
         x = residual(
-            layer.feed_forward_residual,
-            norm,
-            x,
-            lambda y, layer=layer: feed_forward(layer.feed_forward, y),
+            layer.feed_forward_residual, norm, x, partial(feed_forward, layer.feed_forward)
         )
     return layer_norm(encoder.last_norm, x) if norm == "pre" else x
 
@@ -92,19 +94,16 @@ def decode(decoder: Any, norm: str, x: Array, memory: Array) -> Array:
             layer.self_attention_residual,
             norm,
             x,
-            lambda y, layer=layer: multi_head(layer.self_attention, y, y, past),
+            partial(self_attention, layer.self_attention, visible=past),
         )
         x = residual(
             layer.memory_attention_residual,
             norm,
             x,
-            lambda y, layer=layer: multi_head(layer.memory_attention, y, memory, everything),
+            partial(multi_head, layer.memory_attention, memory=memory, visible=everything),
         )
         x = residual(
-            layer.feed_forward_residual,
-            norm,
-            x,
-            lambda y, layer=layer: feed_forward(layer.feed_forward, y),
+            layer.feed_forward_residual, norm, x, partial(feed_forward, layer.feed_forward)
         )
     return layer_norm(decoder.last_norm, x) if norm == "pre" else x
 

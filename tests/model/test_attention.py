@@ -1,4 +1,4 @@
-import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -61,15 +61,20 @@ def test_scores_too_large_for_an_exponential_still_average(
     assert np.isfinite(attended).all()
 
 
-def test_softmax_is_float32_for_bfloat16_inputs() -> None:
-    """One key outweighs 2,999 others by e^4.5; bfloat16 has 8 bits, the weights need more."""
-    query = ops.ones((1, 1, 1, 1), "bfloat16")
-    key = ops.concatenate([4.5 * query, ops.zeros((1, 1, 2999, 1), "bfloat16")], axis=2)
-    value = ops.cast(ops.arange(3000)[None, None, :, None] == 0, "bfloat16")
-    attended = scaled_dot_product_attention(query, key, value, np.array([True]))
-    assert attended.dtype == "bfloat16"
-    expected = math.exp(4.5) / (math.exp(4.5) + 2999)
-    np.testing.assert_allclose(float(attended[0, 0, 0, 0]), expected, rtol=2**-8)
+def test_softmax_is_float32_for_bfloat16_inputs(
+    heads: tuple[np.ndarray, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The CPU's kernel rounds its result alone, others every sum: so look at what it is given."""
+    softmax, given = ops.softmax, []
+
+    def watched(x: Any, axis: int) -> Any:
+        given.append(x.dtype)
+        return softmax(x, axis)
+
+    monkeypatch.setattr(ops, "softmax", watched)
+    query, key, value = (ops.cast(x, "bfloat16") for x in heads)
+    attended = scaled_dot_product_attention(query, key, value, VISIBLE)
+    assert given == ["float32"] and attended.dtype == "bfloat16"
 
 
 def test_heads_project_attend_and_are_joined_one_by_one(layer: MultiHeadAttention) -> None:

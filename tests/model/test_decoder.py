@@ -60,8 +60,8 @@ def test_layers_compose_as_in_figure_1(norm: str) -> None:
     x = HYPOTHESES[:, 0]
     decoded = run(decoder, x)
     for row, length in enumerate((SOURCE != 0).sum(axis=1)):
-        memory = np.float64(MEMORY[row, :length])
-        expected = reference.decode(decoder, norm, np.float64(x[row]), memory)
+        memory = MEMORY[row, :length].astype(np.float64)
+        expected = reference.decode(decoder, norm, x[row].astype(np.float64), memory)
         np.testing.assert_allclose(decoded[row], expected, atol=1e-5)
 
 

@@ -21,7 +21,7 @@ def test_layers_compose_as_in_figure_1(norm: str) -> None:
     encoder = make_encoder(norm)
     memory = numpy(encoder(EMBEDDED, attention_mask=padding_mask(SOURCE)))
     for row, length in enumerate((SOURCE != 0).sum(axis=1)):
-        expected = reference.encode(encoder, norm, np.float64(EMBEDDED[row, :length]))
+        expected = reference.encode(encoder, norm, EMBEDDED[row, :length].astype(np.float64))
         np.testing.assert_allclose(memory[row, :length], expected, atol=1e-5)
 
 
