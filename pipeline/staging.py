@@ -74,9 +74,9 @@ class Staging:
         return any((folder / MANIFEST).exists() for folder in (self.output, Path(self.final)))
 
     def publish(self) -> None:
-        """Moves the finished files to their places, the manifest last, and marks completion."""
+        """Moves the finished files to their places and marks completion."""
         final = Path(self.final)
-        for name in sorted(os.listdir(final), key=lambda name: name == MANIFEST):
+        for name in os.listdir(final):  # in any order: `COMPLETED` comes after all
             place = self.output / name
             if place.is_dir():
                 shutil.rmtree(place)

@@ -253,7 +253,7 @@ def full_disk(*_: object) -> None:
 
 def test_work_of_another_configuration_is_not_used(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="vocabulary_size=9999 is more than"):
-        build(configure(tmp_path, "out", vocabulary_size=9999, max_length_ratio=1.0))
+        build(configure(tmp_path, "out", vocabulary_size=9999, block_lines=7))
     mixed = build(configure(tmp_path, "out"))
     assert contents(mixed.directory) == contents(build(configure(tmp_path, "new")).directory)
 
@@ -333,3 +333,4 @@ def test_the_built_in_corpus_is_what_comes_without_files(tmp_path: Path) -> None
     assert dataset.name == "builtin" and dataset.vocabulary_size == 2000
     assert dataset.splits["train"].pairs >= 20_000
     assert dataset.padding_efficiency["total"] > 0.9
+    assert dataset.bucket_lengths[-1] < 100  # the longest pair there is, not --max_length

@@ -1,4 +1,6 @@
 import dataclasses
+import subprocess
+import sys
 from typing import Literal
 
 import pytest
@@ -147,3 +149,18 @@ def test_an_unexpected_error_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("sys.argv", ["bake"])
     with pytest.raises(ZeroDivisionError):
         cli.run(main)
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    code = (
+        "import sys; from pipeline import cli; sys.argv[1:] = []\n"
+        "cli.run(lambda argv: [print('line', flush=True) for _ in range(100_000)] and None)"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout and process.stderr
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 141

@@ -65,11 +65,14 @@ def test_padding_and_end_leave_no_trace(bpe_path: str, wordpiece_path: str) -> N
         assert vocabulary.decode([[*ids, END_ID, PADDING_ID]]) == LINES[:1]
 
 
-def test_a_full_cache_changes_no_id(bpe_path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_cache_is_emptied_and_changes_no_id(
+    bpe_path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     expected = subwords.load_subwords(bpe_path).encode(LINES)
     monkeypatch.setattr(subwords, "_CACHED_WORDS", 2)
     small = subwords.load_subwords(bpe_path)
     assert [small.encode([line])[0] for line in LINES] == expected
+    assert len(small._ids_of_word) <= len(LINES[-1].split())
 
 
 def test_the_order_of_counts_does_not_matter(bpe_path: str, tmp_path: Path) -> None:
