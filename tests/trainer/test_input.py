@@ -127,11 +127,15 @@ def test_the_order_follows_the_seed(buckets: list[Bucket]) -> None:
     assert pairs_of(first) != pairs_of(take(training_batches(buckets, seed=2), 12))
 
 
-def test_every_epoch_shuffles_the_pairs_anew(buckets: list[Bucket]) -> None:
-    bucket = dataclasses.replace(buckets[1], batch_size=9)  # 14 whole batches an epoch
-    assert bucket.pairs == 14 * bucket.batch_size
-    batches = take(training_batches([bucket], seed=1), 2 * 14)
-    first, second = pairs_of(batches[:14]), pairs_of(batches[14:])
+@pytest.mark.parametrize("shards", [1, 3])
+def test_every_epoch_shuffles_the_pairs_anew(buckets: list[Bucket], shards: int) -> None:
+    """Within a shard as well, else a small corpus would always come in the same order."""
+    bucket = dataclasses.replace(
+        buckets[1], batch_size=6, shards=buckets[1].shards[:shards], pairs=42 * shards
+    )
+    number = bucket.pairs // bucket.batch_size
+    batches = take(training_batches([bucket], seed=1), 2 * number)
+    first, second = pairs_of(batches[:number]), pairs_of(batches[number:])
     assert sorted(first) == sorted(second)
     assert first != second
 
