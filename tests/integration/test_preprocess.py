@@ -1,73 +1,18 @@
 """The command from raw text to a dataset directory, as a user runs it."""
 
 import collections
-import os
-import shutil
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from absl import flags
 
-from pipeline import cli, preprocess, schema, stages
-from pipeline.build import build_dataset
+from pipeline import cli, preprocess, schema
 from pipeline.config import PreprocessConfig
-from pipeline.errors import UserError
-from pipeline.runners import make_options
 from pipeline.subwords import load_subwords
 from pipeline.text import OVERLAP
-
-ROOT = Path(__file__).resolve().parents[2]
-WORDS = [
-    ("dogs", "Hunde"),
-    ("cats", "Katzen"),
-    ("birds", "Vögel"),
-    ("girls", "Mädchen"),
-    ("boys", "Jungen"),
-    ("bears", "Bären"),
-    ("foxes", "Füchse"),
-    ("horses", "Pferde"),
-]
-
-
-def make_corpus(folder: Path, pairs: int = 500) -> dict[str, tuple[str, ...]]:
-    """Writes aligned text of different lengths; returns the fields that name the files."""
-    source, target = [], []
-    for number in range(pairs):
-        digits = [int(digit) for digit in f"{number:o}"]
-        source.append(" and ".join(WORDS[digit][0] for digit in digits) + " run.")
-        target.append(" und ".join(WORDS[digit][1] for digit in digits) + " laufen.")
-    folder.mkdir(exist_ok=True)
-    for name, lines in (("train.en", source), ("train.de", target)):
-        (folder / name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
-    return {
-        "source_files": (str(folder / "train.en"),),
-        "target_files": (str(folder / "train.de"),),
-    }
-
-
-def configure(tmp_path: Path, output: str, **changes: object) -> PreprocessConfig:
-    fields = {
-        **make_corpus(tmp_path / "corpus"),
-        "output_dir": str(tmp_path / output),
-        "vocabulary_size": 310,
-        "holdout_pairs": 20,
-        "block_lines": 100,
-        **changes,
-    }
-    return PreprocessConfig(**fields)  # type: ignore[arg-type]
-
-
-def build(config: PreprocessConfig) -> schema.Dataset:
-    return build_dataset(config, make_options(config.runner, config.num_workers, [], []))
-
-
-def contents(directory: str | Path) -> dict[str, bytes]:
-    files = (path for path in Path(directory).rglob("*") if path.is_file())
-    return {str(path.relative_to(directory)): path.read_bytes() for path in files}
+from tests.integration.preprocessing import ROOT, build, command, configure
 
 
 def read_pairs(dataset: schema.Dataset, split: str) -> list[tuple[str, str]]:
@@ -80,20 +25,6 @@ def read_pairs(dataset: schema.Dataset, split: str) -> list[tuple[str, str]]:
             source_line, target_line = subwords.decode([source, target])
             pairs.append((source_line, target_line))
     return pairs
-
-
-def command(config: PreprocessConfig, **changes: str) -> list[str]:
-    values = {
-        "source_files": ",".join(config.source_files),
-        "target_files": ",".join(config.target_files),
-        "output_dir": config.output_dir,
-        "vocabulary_size": str(config.vocabulary_size),
-        "holdout_pairs": str(config.holdout_pairs),
-        "block_lines": str(config.block_lines),
-        **changes,
-    }
-    arguments = [f"--{name}={value}" for name, value in values.items()]
-    return [sys.executable, "-m", "pipeline.preprocess", *arguments]
 
 
 def run(arguments: list[str]) -> subprocess.CompletedProcess[str]:
@@ -153,109 +84,12 @@ def test_given_dev_and_test_files_are_kept_whole_and_out_of_training(tmp_path: P
     assert dataset.splits["dev"].pairs == 7
 
 
-def test_workers_runs_and_places_leave_the_same_bytes(tmp_path: Path) -> None:
-    plain = build(configure(tmp_path, "one"))
-    again = build(configure(tmp_path, "two", num_workers=2))
-    assert contents(plain.directory) == contents(again.directory)
-
-
 @pytest.mark.parametrize("kind", ["bpe", "wordpiece"])
 def test_both_kinds_of_subwords_make_a_dataset(tmp_path: Path, kind: str) -> None:
     size = {"bpe": 310, "wordpiece": 55}[kind]
     dataset = build(configure(tmp_path, "out", subwords=kind, vocabulary_size=size))
     assert dataset.subwords == kind and dataset.vocabulary_size <= size
     assert len(read_pairs(dataset, "train")) == 460
-
-
-def test_a_complete_directory_is_left_alone(tmp_path: Path) -> None:
-    dataset = build(configure(tmp_path, "out"))
-    times = {path: path.stat().st_mtime_ns for path in dataset.directory.rglob("*")}
-    shutil.rmtree(tmp_path / "corpus")  # not even looked at
-    (tmp_path / "corpus").mkdir()
-    assert build(configure(tmp_path, "out")) == dataset
-    assert times == {path: path.stat().st_mtime_ns for path in dataset.directory.rglob("*")}
-
-
-def test_a_complete_directory_of_another_configuration_is_refused(tmp_path: Path) -> None:
-    build(configure(tmp_path, "out"))
-    message = "made with --max_length=256, received --max_length=99: choose another --output_dir"
-    with pytest.raises(UserError, match=message):
-        build(configure(tmp_path, "out", max_length=99))
-
-
-def test_a_directory_of_other_files_is_refused_and_untouched(tmp_path: Path) -> None:
-    (tmp_path / "out/train").mkdir(parents=True)
-    (tmp_path / "out/train/thesis.txt").write_text("dear")
-    with pytest.raises(UserError, match="holds files that are no dataset"):
-        build(configure(tmp_path, "out"))
-    assert contents(tmp_path / "out") == {"train/thesis.txt": b"dear"}
-
-
-def test_killed_in_the_middle_then_run_again_is_as_if_never_killed(tmp_path: Path) -> None:
-    config = configure(tmp_path, "killed", block_lines=2)
-    staging = tmp_path / "killed/.staging/encoded"
-    process = subprocess.Popen(
-        command(config), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    deadline = time.monotonic() + 60
-    while not list(staging.glob("*.json")) and time.monotonic() < deadline:
-        time.sleep(0.001)
-    os.kill(process.pid, signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
-    assert 0 < len(list(staging.glob("*.json"))) < 250
-    with pytest.raises(UserError, match="no COMPLETED"):
-        schema.load_dataset(config.output_dir)
-    killed = build(config)
-    whole = build(configure(tmp_path, "whole", block_lines=2))
-    assert contents(killed.directory) == contents(whole.directory)
-
-
-@pytest.mark.parametrize("moved", range(5))
-def test_killed_while_publishing_then_run_again_is_complete(
-    tmp_path: Path, moved: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = configure(tmp_path, "out")
-    moves = []
-    replace = os.replace
-
-    def die_after_some(source: str, place: str) -> None:
-        if "final" in str(source) and Path(place).parent == tmp_path / "out":
-            moves.append(place)
-            if len(moves) > moved:
-                raise KeyboardInterrupt
-        replace(source, place)
-
-    monkeypatch.setattr(os, "replace", die_after_some)
-    with pytest.raises(KeyboardInterrupt):
-        build(config)
-    monkeypatch.undo()
-    with pytest.raises(UserError, match="no COMPLETED"):
-        schema.load_dataset(config.output_dir)
-    assert contents(build(config).directory) == contents(
-        build(configure(tmp_path, "whole")).directory
-    )
-
-
-def test_a_full_disk_is_explained_and_survived(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = configure(tmp_path, "out")
-    monkeypatch.setattr(stages.EncodePairs, "_write_shard", full_disk)
-    with pytest.raises(UserError, match="EncodePairs cannot write to .*: No space left on device"):
-        build(config)
-    monkeypatch.undo()
-    assert contents(build(config).directory) == contents(build(configure(tmp_path, "b")).directory)
-
-
-def full_disk(*_: object) -> None:
-    raise OSError(28, "No space left on device")
-
-
-def test_work_of_another_configuration_is_not_used(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="vocabulary_size=9999 is more than"):
-        build(configure(tmp_path, "out", vocabulary_size=9999, block_lines=7))
-    mixed = build(configure(tmp_path, "out"))
-    assert contents(mixed.directory) == contents(build(configure(tmp_path, "new")).directory)
 
 
 def test_the_command_reports_and_names_the_next_one(tmp_path: Path) -> None:

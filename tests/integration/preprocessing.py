@@ -1,0 +1,72 @@
+"""A small corpus and the shortest ways to preprocess it, for several test modules."""
+
+import sys
+from pathlib import Path
+
+from pipeline import schema
+from pipeline.build import build_dataset
+from pipeline.config import PreprocessConfig
+from pipeline.runners import make_options
+
+ROOT = Path(__file__).resolve().parents[2]
+WORDS = [
+    ("dogs", "Hunde"),
+    ("cats", "Katzen"),
+    ("birds", "Vögel"),
+    ("girls", "Mädchen"),
+    ("boys", "Jungen"),
+    ("bears", "Bären"),
+    ("foxes", "Füchse"),
+    ("horses", "Pferde"),
+]
+
+
+def make_corpus(folder: Path, pairs: int = 500) -> dict[str, tuple[str, ...]]:
+    """Writes aligned text of different lengths; returns the fields that name the files."""
+    source, target = [], []
+    for number in range(pairs):
+        digits = [int(digit) for digit in f"{number:o}"]
+        source.append(" and ".join(WORDS[digit][0] for digit in digits) + " run.")
+        target.append(" und ".join(WORDS[digit][1] for digit in digits) + " laufen.")
+    folder.mkdir(exist_ok=True)
+    for name, lines in (("train.en", source), ("train.de", target)):
+        (folder / name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    return {
+        "source_files": (str(folder / "train.en"),),
+        "target_files": (str(folder / "train.de"),),
+    }
+
+
+def configure(tmp_path: Path, output: str, **changes: object) -> PreprocessConfig:
+    fields = {
+        **make_corpus(tmp_path / "corpus"),
+        "output_dir": str(tmp_path / output),
+        "vocabulary_size": 310,
+        "holdout_pairs": 20,
+        "block_lines": 100,
+        **changes,
+    }
+    return PreprocessConfig(**fields)  # type: ignore[arg-type]
+
+
+def build(config: PreprocessConfig) -> schema.Dataset:
+    return build_dataset(config, make_options(config.runner, config.num_workers, [], []))
+
+
+def contents(directory: str | Path) -> dict[str, bytes]:
+    files = (path for path in Path(directory).rglob("*") if path.is_file())
+    return {str(path.relative_to(directory)): path.read_bytes() for path in files}
+
+
+def command(config: PreprocessConfig, **changes: str) -> list[str]:
+    values = {
+        "source_files": ",".join(config.source_files),
+        "target_files": ",".join(config.target_files),
+        "output_dir": config.output_dir,
+        "vocabulary_size": str(config.vocabulary_size),
+        "holdout_pairs": str(config.holdout_pairs),
+        "block_lines": str(config.block_lines),
+        **changes,
+    }
+    arguments = [f"--{name}={value}" for name, value in values.items()]
+    return [sys.executable, "-m", "pipeline.preprocess", *arguments]
