@@ -42,9 +42,9 @@ def evaluate_loss(
     return {"nll": nll, "perplexity": math.exp(min(nll, 700.0))}
 
 
-@tf.function(reduce_retracing=True)  # once for each model, however often it is evaluated
+@tf.function(reduce_retracing=True, autograph=False)
 def _sum_nll(transformer: Transformer, batch: Batch) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns the nats and the number of the real target tokens of a batch."""
+    """Returns the nats and the number of the real target tokens; traced once for each model."""
     logits = transformer(batch["source"], batch["target"], training=False)
     _, nll = cross_entropy(logits, batch["target"], label_smoothing=0.0)
     return nll, tf.math.count_nonzero(batch["target"], dtype=tf.float32)

@@ -31,7 +31,10 @@ class Learner(keras.Model):
         super().__init__(name="learner")
         self.transformer = transformer
         self.label_smoothing = label_smoothing
-        self._gradients_of = tf.function(self._compute_gradients, jit_compile=compile_gradients)
+        # AutoGraph would read source files whenever it traces: editing them would break a long run.
+        self._gradients_of = tf.function(
+            self._compute_gradients, jit_compile=compile_gradients, autograph=False
+        )
         self.built = True
 
     def train_step(self, data: Batch) -> dict[str, tf.Tensor]:

@@ -43,7 +43,7 @@ class Translator(tf.Module):
         self.text_ops = text_ops
         self.search = search
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")], autograph=False)
     def translate(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """Translates sentences.
 
