@@ -1,0 +1,80 @@
+"""The variations of Table 3: how many parameters they have, and that each of them runs."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from model.config import TransformerConfig
+from model.transformer import Transformer
+from tests.model.small import BATCH, SOURCE, TARGET, TARGET_LENGTH, VOCABULARY, numpy
+
+
+def count_parameters(config: TransformerConfig, vocabulary_size: int) -> int:
+    """Counts by hand: no bias in projections, two in the feed-forward, two per norm."""
+    model_dim, inner = config.model_dim, config.feed_forward_dim
+    attention = 2 * model_dim * config.num_heads * (config.key_dim + config.value_dim)
+    feed_forward = 2 * model_dim * inner + inner + model_dim
+    norm = 2 * model_dim
+    encoder_layer = attention + feed_forward + 2 * norm
+    decoder_layer = 2 * attention + feed_forward + 3 * norm
+    last_norms = 2 * norm if config.norm == "pre" else 0
+    positions = config.max_positions * model_dim if config.positions == "learned" else 0
+    layers = config.num_layers * (encoder_layer + decoder_layer)
+    return vocabulary_size * model_dim + layers + last_norms + positions
+
+
+@pytest.mark.parametrize(
+    ("changes", "millions"),
+    [
+        ({}, 65),
+        ({"key_dim": 16}, 58),
+        ({"key_dim": 32}, 60),
+        ({"num_layers": 2}, 36),
+        ({"num_layers": 4}, 50),
+        ({"num_layers": 8}, 80),
+        ({"model_dim": 256, "key_dim": 32, "value_dim": 32}, 28),
+        ({"model_dim": 1024, "key_dim": 128, "value_dim": 128}, 168),
+        ({"feed_forward_dim": 1024}, 53),
+        ({"feed_forward_dim": 4096}, 90),
+        ({"model_dim": 1024, "feed_forward_dim": 4096, "num_heads": 16}, 213),  # big
+    ],
+)
+def test_parameters_are_as_many_as_in_table_3(changes: dict[str, Any], millions: int) -> None:
+    """Within 5 %, or 2.5 million: the paper has "about" 37,000 subwords, each of 512 weights."""
+    count = count_parameters(TransformerConfig(**changes), 37_000)
+    assert count / 1e6 == pytest.approx(millions, rel=0.05, abs=2.5)
+
+
+# Table 3's rows, and other settings, at a sixteenth of their sizes.
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"num_heads": 1, "key_dim": 32, "value_dim": 32},  # A
+        {"num_heads": 4, "key_dim": 8, "value_dim": 8},
+        {"num_heads": 16, "key_dim": 2, "value_dim": 2},
+        {"num_heads": 32, "key_dim": 1, "value_dim": 1},
+        {"key_dim": 1},  # B
+        {"key_dim": 2},
+        {"num_layers": 2},  # C
+        {"num_layers": 4},
+        {"model_dim": 16, "key_dim": 2, "value_dim": 2},
+        {"model_dim": 64, "key_dim": 8, "value_dim": 8},
+        {"feed_forward_dim": 64},
+        {"feed_forward_dim": 256},
+        {"dropout": 0.0},  # D
+        {"dropout": 0.2},
+        {"positions": "learned"},  # E
+        {"positions": "learned", "norm": "pre"},
+        {"model_dim": 64, "feed_forward_dim": 256, "num_heads": 16, "dropout": 0.3},  # big
+    ],
+)
+def test_every_row_of_table_3_builds_and_runs(changes: dict[str, Any]) -> None:
+    sizes = {"num_layers": 1, "model_dim": 32, "feed_forward_dim": 128, "num_heads": 8}
+    model = Transformer(TransformerConfig(**(sizes | changes)), VOCABULARY)
+    weights = sum(math.prod(variable.shape) for variable in model.trainable_variables)
+    assert weights == count_parameters(model.config, VOCABULARY)
+    logits = numpy(model(SOURCE, TARGET, training=True))
+    assert logits.shape == (BATCH, TARGET_LENGTH, VOCABULARY) and np.isfinite(logits).all()
