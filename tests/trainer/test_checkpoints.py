@@ -149,7 +149,7 @@ def test_a_truncated_checkpoint_is_passed_over_with_a_warning(
     path = tmp_path / "checkpoints" / "step-00000002" / name
     path.write_bytes(path.read_bytes()[: int(share * path.stat().st_size)])
     other = make_learner()
-    with caplog.at_level("WARNING"):
+    with caplog.at_level("WARNING", logger="absl"):
         restored = restore_latest(tmp_path, other)
     assert restored is not None and restored.step == 1
     assert int(other.optimizer.iterations) == 0

@@ -90,7 +90,7 @@ def test_progress_without_a_terminal_tells_the_time_left(
     monkeypatch.setattr("trainer.telemetry.time.monotonic", lambda: next(now))
     progress = Progress(total=100, done=50, unit="step")
     progress.advance(10)
-    with caplog.at_level(logging.INFO):
+    with caplog.at_level(logging.INFO, logger="absl"):
         progress.report("loss 2.500")
     monkeypatch.undo()
     assert "step 60/100  loss 2.500  1m20s left" in caplog.text
