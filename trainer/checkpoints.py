@@ -10,6 +10,7 @@ A checkpoint is written under another name and renamed, so it exists whole or no
 
 import dataclasses
 import json
+import os
 import shutil
 import zipfile
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ from absl import logging
 
 from model.transformer import Transformer
 from pipeline.errors import UserError
+from pipeline.schema import write_atomically
 
 Arrays = dict[str, np.ndarray]
 
@@ -64,9 +66,14 @@ def save_checkpoint(
 
 
 def list_checkpoints(run_dir: Path) -> list[Checkpoint]:
-    """Lists the run's checkpoints, oldest first."""
-    paths = sorted((run_dir / "checkpoints").glob("step-*[0-9]"))
-    return [_describe(path) for path in paths]
+    """Lists the run's checkpoints, oldest first, without those whose description is damaged."""
+    checkpoints = []
+    for path in sorted((run_dir / "checkpoints").glob("step-*[0-9]")):
+        try:
+            checkpoints.append(_describe(path))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            logging.warning("skipping damaged checkpoint %s: %s", path, error)
+    return checkpoints
 
 
 def restore_latest(run_dir: Path, learner: keras.Model) -> Checkpoint | None:
@@ -164,18 +171,24 @@ def _load(checkpoint: Checkpoint, name: str) -> Arrays:
 
 def _write(checkpoint: Checkpoint, weights: Arrays, state: Arrays | None = None) -> None:
     temporary = checkpoint.path.with_name(f".{checkpoint.path.name}.tmp")
-    shutil.rmtree(temporary, ignore_errors=True)
+    replaced = checkpoint.path.with_name(f".{checkpoint.path.name}.old")
+    for leftover in (temporary, replaced):
+        shutil.rmtree(leftover, ignore_errors=True)
     temporary.mkdir(parents=True)
     _save(temporary / "weights.npz", weights)
     if state is not None:
         _save(temporary / "state.npz", state)
     values = dataclasses.asdict(checkpoint)
     del values["path"]
-    (temporary / "checkpoint.json").write_text(json.dumps(values) + "\n", "utf-8")
+    write_atomically(str(temporary / "checkpoint.json"), (json.dumps(values) + "\n").encode())
     if checkpoint.path.exists():
-        shutil.rmtree(checkpoint.path)
+        checkpoint.path.rename(replaced)
     temporary.rename(checkpoint.path)
+    shutil.rmtree(replaced, ignore_errors=True)
 
 
 def _save(path: Path, arrays: Arrays) -> None:
-    np.savez(path, **arrays)  # type: ignore[arg-type]  # its stub takes them for allow_pickle
+    with path.open("wb") as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]  # its stub takes them for allow_pickle
+        file.flush()
+        os.fsync(file.fileno())

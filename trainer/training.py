@@ -43,12 +43,10 @@ def train(
         UserError: if the run directory holds another run, or the loss is not finite.
     """
     strategy = make_strategy()
-    buckets = make_buckets(
-        dataset,
-        "train",
-        tokens_per_batch=training.tokens_per_batch,
-        replicas=strategy.num_replicas_in_sync,
-    )
+    replicas = strategy.num_replicas_in_sync
+    tokens_per_batch = training.tokens_per_batch
+    buckets = make_buckets(dataset, "train", tokens_per_batch=tokens_per_batch, replicas=replicas)
+    make_buckets(dataset, "dev", tokens_per_batch=tokens_per_batch, replicas=1)  # fails early
     run = open_run(transformer, training, search, dataset)
     keras.utils.set_random_seed(training.seed)
     if training.mixed_precision != "none":

@@ -133,7 +133,7 @@ def test_a_killed_write_leaves_the_earlier_checkpoint_in_force(
     assert not list((tmp_path / "checkpoints").glob(".*"))
 
 
-@pytest.mark.parametrize("name", ["weights.npz", "state.npz"])
+@pytest.mark.parametrize("name", ["weights.npz", "state.npz", "checkpoint.json"])
 @pytest.mark.parametrize("share", [0.0, 0.5])
 def test_a_truncated_checkpoint_is_passed_over_with_a_warning(
     tmp_path: Path,
