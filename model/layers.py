@@ -100,7 +100,7 @@ class SharedEmbedding(keras.layers.Layer):
 
     def logits(self, x: Tensor) -> Tensor:
         """Maps float `[B, T, D]` to logits, float32 `[B, T, V]` (§3.4)."""
-        return ops.cast(ops.matmul(x, ops.transpose(self.matrix)), "float32")
+        return ops.cast(ops.matmul(x, ops.transpose(ops.cast(self.matrix, x.dtype))), "float32")
 
 
 def layer_normalization(name: str) -> keras.layers.LayerNormalization:
