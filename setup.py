@@ -11,10 +11,9 @@ from setuptools import find_packages, setup
 
 ROOT = Path(__file__).resolve().parent
 
-PIPELINE = ("absl-py", "apache-beam", "google-crc32c", "sentencepiece")
+PIPELINE = ("absl-py", "apache-beam", "google-crc32c", "numpy", "sentencepiece")
 TRAIN = (
     "keras",
-    "numpy",
     "sacrebleu",
     "tensorboard",
     "tensorflow",

@@ -15,7 +15,7 @@ from typing import Any
 from absl import logging
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from pipeline import corpora, holdout, manifest, text
+from pipeline import corpora, duplicates, holdout, manifest, text
 from pipeline.buckets import choose_boundaries
 from pipeline.config import PreprocessConfig
 from pipeline.corpora import Block
@@ -145,10 +145,11 @@ class _Build:
         """Cleans the given splits; returns the reports of each."""
         missing = len(SPLITS) - len(self.blocks)
         folder = self.staging.folder("pairs")
-        function = CleanPairs(
-            folder, self.config.max_length_ratio, missing * self.config.holdout_pairs
-        )
-        return self.run_all(Stage("CleanPairs", function, folder))
+        function = CleanPairs(folder, self.config.rules, missing * self.config.holdout_pairs)
+        reports = self.run_all(Stage("CleanPairs", function, folder))
+        if self.config.cleaning.drop_duplicates:
+            duplicates.mark(folder, [block.name for block in self.blocks["train"]])
+        return reports
 
     def hold_out(self, cleaned: dict[str, list[Report]]) -> None:
         """Writes the raw text of dev and test, and decides what training must not see."""
@@ -156,7 +157,7 @@ class _Build:
         folder = self.staging.folder("pairs")
         for split in set(SPLITS[1:]) & self.blocks.keys():
             holdout.write_given(split, self.blocks[split], self.staging.final)
-            for block in self.blocks[split]:
+            for block in self.blocks[split] if self.config.cleaning.drop_overlap else ():
                 keys.update(text.pair_key(*pair) for pair in read_pairs(folder, block.name))
         missing = [split for split in SPLITS[1:] if split not in self.blocks]
         chosen = holdout.choose(
@@ -171,7 +172,12 @@ class _Build:
     def count(self) -> dict[str, int]:
         """Counts the words of the training pairs."""
         folder = self.staging.folder("counts")
-        function = CountWords(self.staging.folder("pairs"), folder, self.heldout)
+        function = CountWords(
+            self.staging.folder("pairs"),
+            folder,
+            self.heldout,
+            self.config.cleaning.drop_duplicates,
+        )
         self.run_stage(Stage("CountWords", function, folder), self.blocks["train"])
         counts = collections.Counter[str]()
         for block in self.blocks["train"]:
@@ -214,6 +220,7 @@ class _Build:
             boundaries,
             self.heldout,
             {split: len(blocks) for split, blocks in self.blocks.items()},
+            self.config.cleaning.drop_duplicates,
         )
         return self.run_all(Stage("EncodePairs", function, self.staging.folder("encoded")))
 

@@ -37,7 +37,8 @@ def define_flags(
     Args:
       config_class: frozen dataclass. Field types: bool, int, float, str, `Literal[…]` of strings,
         `tuple[str, …]` (a comma-separated list), or one of these `| None`. A field without a
-        default makes a required flag.
+        default makes a required flag. A field that is such a dataclass itself stands for its
+        flags, a group of their own in `--help`.
       flag_values: where the flags live.
       **defaults: defaults which differ from the dataclass's own, by field name.
     """
@@ -46,6 +47,9 @@ def define_flags(
     if unknown := sorted(defaults.keys() - fields.keys()):
         raise ValueError(f"No field {unknown} in {config_class.__name__}: it has {sorted(fields)}.")
     for name, field in fields.items():
+        if dataclasses.is_dataclass(hints[name]):
+            define_flags(hints[name], flag_values)
+            continue
         default = defaults.get(name, field.default)
         _define_flag(hints[name], name, default, field.metadata["help"], flag_values, config_class)
 
@@ -59,8 +63,12 @@ def config_from_flags(
       UserError: a required flag is missing, or the dataclass refuses the values (its
         `__post_init__` raised ValueError).
     """
-    values = {}
+    values: dict[str, Any] = {}
+    hints = typing.get_type_hints(config_class)
     for field in dataclasses.fields(config_class):  # type: ignore[arg-type]
+        if dataclasses.is_dataclass(hints[field.name]):
+            values[field.name] = config_from_flags(hints[field.name], flag_values)
+            continue
         value = flag_values[field.name].value
         if value is None and field.default is dataclasses.MISSING:
             raise UserError(f"--{field.name} is required: {field.metadata['help']}")

@@ -4,6 +4,8 @@ import dataclasses
 from dataclasses import field
 from typing import Any, Literal
 
+from pipeline.cleaning import CleaningConfig, PairRules
+
 DEFAULT_VOCABULARY_SIZE = 37_000
 BUILTIN_VOCABULARY_SIZE = 2_000
 # These change where and how fast things happen, never a byte of the result.
@@ -68,12 +70,8 @@ class PreprocessConfig:
             "help": "Longest sentence in subwords, end symbol included; longer pairs are dropped."
         },
     )
-    max_length_ratio: float = field(
-        default=9.0,
-        metadata={
-            "help": "Drop pairs with over this many times more words on one side than on the "
-            "other; 0 keeps all."
-        },
+    cleaning: CleaningConfig = field(
+        default=CleaningConfig(), metadata={"help": "Rules that drop training pairs."}
     )
     max_buckets: int = field(
         default=16, metadata={"help": "Length buckets at most, each one static shape in training."}
@@ -102,7 +100,6 @@ class PreprocessConfig:
         for name, least in (
             ("holdout_pairs", 0),
             ("max_length", 2),
-            ("max_length_ratio", 0),
             ("max_buckets", 1),
             ("block_lines", 1),
             ("num_workers", 1),
@@ -128,8 +125,14 @@ class PreprocessConfig:
         size = default if self.vocabulary_size is None else self.vocabulary_size
         return dataclasses.replace(self, vocabulary_size=size)
 
+    @property
+    def rules(self) -> PairRules:
+        """Returns the cleaning rules that look at one pair, for this pair of languages."""
+        return PairRules(self.cleaning, self.source_language, self.target_language)
+
     def content(self) -> dict[str, Any]:
         """Returns the fields that decide the bytes of the result, as JSON values."""
         values = dataclasses.asdict(self.resolved())
+        values |= values.pop("cleaning")
         values = {name: value for name, value in values.items() if name not in _NOT_CONTENT}
         return {n: list(v) if isinstance(v, tuple) else v for n, v in values.items()}

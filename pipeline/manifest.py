@@ -5,8 +5,8 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pipeline import text
 from pipeline.buckets import padding_efficiency
+from pipeline.cleaning import OVERLAP
 from pipeline.config import PreprocessConfig
 from pipeline.holdout import text_paths
 from pipeline.schema import Corpus, Dataset, Shard, Split
@@ -39,9 +39,11 @@ def describe(
     """
     splits = {split: _split(split, reports) for split, reports in encoded.items()}
     counts = {split: _counts(cleaned[split], encoded[split]) for split in encoded}
+    for name, _ in config.rules.chosen("train"):  # a rule that dropped nothing says so
+        counts["train"].setdefault(name, 0)
     held_out = sum(counts[s]["read"] for s in counts if s != "train" and not _given(s, corpora))
     if held_out:  # they are train's own lines, not an overlap with it
-        counts["train"][text.OVERLAP] -= held_out
+        counts["train"][OVERLAP] -= held_out
         counts["train"]["held_out"] = held_out
     subwords_path = FILE_NAMES[config.subwords]
     return Dataset(

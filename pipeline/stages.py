@@ -15,8 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline import subwords, text
+from pipeline import duplicates, subwords, text
 from pipeline.buckets import bucket_of
+from pipeline.cleaning import DUPLICATE, OVERLAP, TOO_LONG, PairRules, reason_to_drop
 from pipeline.corpora import Block, read_span
 from pipeline.schema import END_ID, Shard, encode_example, frame_record, write_atomically
 
@@ -34,22 +35,25 @@ class CleanPairs:
     """
 
     folder: str
-    max_length_ratio: float
+    rules: PairRules
     candidates: int
 
     def __call__(self, block: Block) -> Report:
         """Processes one block."""
         is_train = block.split == "train"
-        ratio = self.max_length_ratio if is_train else 0  # dev and test stay as they are
+        rules = self.rules.chosen(block.split)
         sources, targets = read_span(block.source), read_span(block.target)
         pairs, dropped = [], collections.Counter[str]()
         for pair in zip(map(text.normalize, sources), map(text.normalize, targets), strict=True):
-            reason = text.reason_to_drop(*pair, max_length_ratio=ratio)
+            reason = reason_to_drop(*pair, rules)
             if reason:
                 dropped[reason] += 1
             else:
                 pairs.append(pair)
         write_pairs(self.folder, block.name, pairs)
+        if is_train and self.rules.config.drop_duplicates:
+            keys = [text.pair_key(*pair) for pair in pairs]
+            duplicates.write_keys(self.folder, block.name, keys)
         candidates = self._candidates(pairs) if is_train else []
         return {"lines": block.lines, "dropped": dropped, "candidates": candidates}
 
@@ -67,10 +71,13 @@ class CountWords:
     pairs_folder: str
     folder: str
     heldout: frozenset[bytes]
+    drop_duplicates: bool = False
 
     def __call__(self, block: Block) -> Report:
         """Processes one block."""
-        pairs, _ = without_heldout(read_pairs(self.pairs_folder, block.name), self.heldout)
+        pairs, _ = training_pairs(
+            self.pairs_folder, block.name, self.heldout, drop_duplicates=self.drop_duplicates
+        )
         counts = collections.Counter[str]()
         for source, target in pairs:
             counts.update(source.split(" "))
@@ -90,11 +97,11 @@ class EncodePairs:
     boundaries: tuple[int, ...]
     heldout: frozenset[bytes]  # what train must not contain
     num_blocks: Mapping[str, int]  # of each split
+    drop_duplicates: bool = False
 
     def __call__(self, block: Block) -> Report:
         """Processes one block."""
-        heldout = self.heldout if block.split == "train" else frozenset()
-        pairs, overlap = without_heldout(read_pairs(self.pairs_folder, block.name), heldout)
+        pairs, dropped = self._read(block)
         pairs.sort(key=lambda pair: text.pair_key(*pair))  # the order inside every shard
         buckets: dict[int, list[Encoded]] = collections.defaultdict(list)
         encoded = encode_pairs(pairs, subwords.shared_subwords(self.subwords_path))
@@ -104,7 +111,14 @@ class EncodePairs:
         too_long = len(pairs) - sum(map(len, buckets.values()))
         shards = [self._write_shard(block, *bucket) for bucket in sorted(buckets.items())]
         rows = [dataclasses.asdict(shard) for shard in shards]
-        return {"shards": rows, "dropped": {text.OVERLAP: overlap, text.TOO_LONG: too_long}}
+        return {"shards": rows, "dropped": {**dropped, TOO_LONG: too_long}}
+
+    def _read(self, block: Block) -> tuple[list[Pair], dict[str, int]]:
+        if block.split != "train":
+            return read_pairs(self.pairs_folder, block.name), {}
+        return training_pairs(
+            self.pairs_folder, block.name, self.heldout, drop_duplicates=self.drop_duplicates
+        )
 
     def _write_shard(self, block: Block, bucket_length: int, pairs: list[Encoded]) -> Shard:
         num_blocks = self.num_blocks[block.split]
@@ -143,16 +157,30 @@ def read_counts(folder: str, name: str) -> Iterator[tuple[str, int]]:
         yield word, int(count)
 
 
-def without_heldout(pairs: list[Pair], heldout: frozenset[bytes]) -> tuple[list[Pair], int]:
-    """Returns the pairs whose source and whose whole are not held out, and how many were."""
-    if not heldout:
-        return pairs, 0
-    kept = [
-        pair
-        for pair in pairs
-        if text.sentence_key(pair[0]) not in heldout and text.pair_key(*pair) not in heldout
-    ]
-    return kept, len(pairs) - len(kept)
+def training_pairs(
+    folder: str, name: str, heldout: frozenset[bytes], *, drop_duplicates: bool = False
+) -> tuple[list[Pair], dict[str, int]]:
+    """Returns a block's clean pairs that training may see, and how many each rule dropped.
+
+    Args:
+      folder: where `write_pairs` wrote, and `duplicates.mark` if duplicates are dropped.
+      name: of the block.
+      heldout: keys of sources and of whole pairs that dev and test hold.
+      drop_duplicates: leave out what repeats an earlier pair of the corpus.
+    """
+    pairs, dropped = read_pairs(folder, name), {}
+    if drop_duplicates:
+        repeats = duplicates.read_repeats(folder, name)
+        pairs = [pair for pair, repeat in zip(pairs, repeats, strict=True) if not repeat]
+        dropped[DUPLICATE] = sum(repeats)
+    seen = len(pairs)
+    if heldout:
+        pairs = [
+            pair
+            for pair in pairs
+            if text.sentence_key(pair[0]) not in heldout and text.pair_key(*pair) not in heldout
+        ]
+    return pairs, {**dropped, OVERLAP: seen - len(pairs)}
 
 
 def encode_pairs(pairs: Sequence[Pair], vocabulary: subwords.Subwords) -> list[Encoded]:

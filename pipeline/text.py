@@ -1,4 +1,4 @@
-"""Lines of text: one definition of normal form, and the rules that drop a pair.
+"""Lines of text: one definition of normal form, and keys that identify sentences and pairs.
 
 Every function is pure. The exported model normalises with TensorFlow ops that do exactly what
 `normalize` does, so its definition must not drift.
@@ -6,9 +6,6 @@ Every function is pure. The exported model normalises with TensorFlow ops that d
 
 import hashlib
 import unicodedata
-
-OVERLAP = "overlap_with_dev_or_test"
-TOO_LONG = "too_long"
 
 
 def normalize(line: str) -> str:
@@ -21,22 +18,6 @@ def normalize(line: str) -> str:
         line = unicodedata.normalize("NFC", line)
     # bytes.split() means ASCII whitespace; str.split() would take U+0085 and its like too.
     return b" ".join(line.encode().split()).decode()
-
-
-def reason_to_drop(source: str, target: str, *, max_length_ratio: float) -> str | None:
-    """Returns the name of the rule by which a normalised pair is dropped, or None to keep it.
-
-    Args:
-      source: normalised line.
-      target: normalised line.
-      max_length_ratio: words of the longer side over words of the shorter; 0 allows any.
-    """
-    if not source or not target:
-        return "empty_side"
-    shorter, longer = sorted((source.count(" ") + 1, target.count(" ") + 1))
-    if max_length_ratio and longer > max_length_ratio * shorter:
-        return "length_ratio"
-    return None
 
 
 def sentence_key(sentence: str) -> bytes:

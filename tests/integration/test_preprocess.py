@@ -9,9 +9,10 @@ import pytest
 from absl import flags
 
 from pipeline import cli, preprocess, schema
+from pipeline.cleaning import OVERLAP, CleaningConfig
 from pipeline.config import PreprocessConfig
+from pipeline.errors import UserError
 from pipeline.subwords import load_subwords
-from pipeline.text import OVERLAP
 from tests.integration.preprocessing import ROOT, build, command, configure
 
 
@@ -168,3 +169,44 @@ def test_the_built_in_corpus_is_what_comes_without_files(tmp_path: Path) -> None
     assert dataset.splits["train"].pairs >= 20_000
     assert dataset.padding_efficiency["total"] > 0.9
     assert dataset.bucket_lengths[-1] < 100  # the longest pair there is, not --max_length
+
+
+def test_every_cleaning_rule_has_its_counter_in_the_data_card(tmp_path: Path) -> None:
+    rules = CleaningConfig(
+        drop_identical_sides=True,
+        drop_control_characters=True,
+        min_script_share=0.5,
+        drop_duplicates=True,
+    )
+    config = configure(tmp_path, "out", cleaning=rules)
+    lines = [
+        ("same", "same"),
+        ("d\x82gs run", "Hunde laufen"),
+        ("псы бегут", "Hunde laufen"),
+        ("word " * 10, "Wort"),
+        ("", "Wort"),
+        *[("dogs run.", "Hunde laufen.")] * 3,  # the first of them is in the corpus already
+        *[("new dogs run.", "neue Hunde laufen.")] * 3,
+    ]
+    with open(config.source_files[0], "a") as source, open(config.target_files[0], "a") as target:
+        source.writelines(f"{line}\n" for line, _ in lines)
+        target.writelines(f"{line}\n" for _, line in lines)
+    dataset = build(config)
+    counts = dataset.counts["train"]
+    for name in ("identical_sides", "control_characters", "wrong_script", "empty_side"):
+        assert counts[name] == 1, name
+    assert counts["length_ratio"] == 1 and counts["duplicate"] == 5
+    assert counts["read"] == sum(count for name, count in counts.items() if name != "read")
+    pairs = read_pairs(dataset, "train")
+    assert len(set(pairs)) == len(pairs) == counts["kept"]
+
+
+def test_overlap_with_given_dev_text_may_stay(tmp_path: Path) -> None:
+    plain = configure(tmp_path, "out")
+    given = {"dev_source_files": plain.source_files, "dev_target_files": plain.target_files}
+    files = {**given, **{name.replace("dev", "test"): value for name, value in given.items()}}
+    rules = CleaningConfig(drop_overlap=False)
+    dataset = build(configure(tmp_path, "kept", **files, cleaning=rules))
+    assert dataset.splits["train"].pairs == 500
+    with pytest.raises(UserError, match="no pair is left"):
+        build(configure(tmp_path, "dropped", **files))

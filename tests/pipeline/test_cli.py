@@ -164,3 +164,30 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 141
+
+
+@dataclasses.dataclass(frozen=True)
+class Town:
+    """Where one lives."""
+
+    mayor: str = dataclasses.field(default="Ada", metadata={"help": "who governs"})
+    bakery: Bakery = dataclasses.field(default=Bakery(), metadata={"help": "its bread"})
+
+
+def test_a_configuration_inside_another_is_a_group_of_flags() -> None:
+    values = flags.FlagValues()
+    cli.define_flags(Town, values)
+    cli.parse(["live", "--mayor=Grace", "--loaves=7"], values)
+    assert cli.config_from_flags(Town, values) == Town(mayor="Grace", bakery=Bakery(loaves=7))
+    assert {
+        usage.group_name(Town),
+        usage.group_name(Bakery),
+    } <= values.flags_by_module_dict().keys()
+
+
+def test_a_value_that_an_inner_configuration_refuses_is_a_users_mistake() -> None:
+    values = flags.FlagValues()
+    cli.define_flags(Town, values)
+    cli.parse(["live", "--loaves=-1"], values)
+    with pytest.raises(UserError, match="received --loaves=-1: expected at least 0"):
+        cli.config_from_flags(Town, values)

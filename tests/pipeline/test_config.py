@@ -3,11 +3,12 @@ from typing import Any
 
 import pytest
 
+from pipeline.cleaning import CleaningConfig
 from pipeline.config import PreprocessConfig
 
 
 @pytest.mark.parametrize(
-    "name", ["max_length", "max_buckets", "block_lines", "num_workers", "max_length_ratio"]
+    "name", ["max_length", "max_buckets", "block_lines", "num_workers", "holdout_pairs"]
 )
 def test_impossible_numbers_are_refused_by_name(name: str) -> None:
     impossible: dict[str, Any] = {name: -1}
@@ -30,6 +31,12 @@ def test_the_vocabulary_depends_on_the_corpus_unless_given() -> None:
     assert files.resolved().vocabulary_size == 37_000
     assert PreprocessConfig().resolved().vocabulary_size == 2_000
     assert PreprocessConfig(vocabulary_size=5).resolved().vocabulary_size == 5
+
+
+def test_content_holds_the_cleaning_rules_flat() -> None:
+    strict = PreprocessConfig(cleaning=CleaningConfig(drop_duplicates=True))
+    assert strict.content()["drop_duplicates"] and "cleaning" not in strict.content()
+    assert strict.content() != PreprocessConfig().content()
 
 
 def test_content_leaves_out_where_and_how_fast() -> None:

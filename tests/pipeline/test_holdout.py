@@ -1,6 +1,7 @@
 from pathlib import Path
 
 from pipeline import holdout, stages, text
+from pipeline.config import PreprocessConfig
 from pipeline.corpora import Block, Span
 from pipeline.schema import read_lines
 
@@ -18,7 +19,7 @@ def cleaned(folder: Path, pairs: list[stages.Pair], block_size: int) -> tuple[li
             path.write_text("".join(f"{line[side]}\n" for line in lines), "utf-8")
             sides.append(Span(str(path), 0, path.stat().st_size, path.name, 1))
         blocks.append(Block("train", index, len(lines), *sides))
-        reports.append(stages.CleanPairs(str(folder), 9.0, 20)(blocks[-1]))
+        reports.append(stages.CleanPairs(str(folder), PreprocessConfig().rules, 20)(blocks[-1]))
     return blocks, reports
 
 

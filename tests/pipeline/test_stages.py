@@ -1,8 +1,9 @@
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from pipeline import stages, subwords, text
+from pipeline import cleaning, duplicates, stages, subwords, text
 from pipeline.corpora import Block, Span
 from pipeline.schema import END_ID, parse_example, read_records
 
@@ -24,17 +25,22 @@ def block_of(folder: Path, sources: list[str], targets: list[str], split: str = 
     return Block(split, 0, len(sources), *spans)
 
 
+def rules(**config: Any) -> cleaning.PairRules:
+    return cleaning.PairRules(cleaning.CleaningConfig(**config), "en", "de")
+
+
 def test_cleaning_normalises_and_counts_what_it_drops(tmp_path: Path) -> None:
     block = block_of(tmp_path, [" a\tb ", "", "x", "a a a a"], ["c", "c", " ", "b"])
-    report = stages.CleanPairs(str(tmp_path), 3.0, 0)(block)
+    report = stages.CleanPairs(str(tmp_path), rules(max_length_ratio=3.0), 0)(block)
     assert report["lines"] == 4
     assert report["dropped"] == {"empty_side": 2, "length_ratio": 1}
     assert stages.read_pairs(str(tmp_path), block.name) == [("a b", "c")]
 
 
-def test_dev_and_test_keep_any_length_ratio(tmp_path: Path) -> None:
+def test_dev_and_test_lose_empty_sides_alone(tmp_path: Path) -> None:
     block = block_of(tmp_path, ["a a a a"], ["b"], split="dev")
-    assert stages.CleanPairs(str(tmp_path), 3.0, 0)(block)["dropped"] == {}
+    strict = rules(max_length_ratio=3.0, drop_identical_sides=True, min_script_share=1.0)
+    assert stages.CleanPairs(str(tmp_path), strict, 0)(block)["dropped"] == {}
 
 
 def test_words_of_both_sides_are_counted_without_what_is_held_out(tmp_path: Path) -> None:
@@ -76,7 +82,7 @@ def test_each_pair_is_in_the_shard_of_its_longer_side(tmp_path: Path, vocabulary
 def test_encoding_counts_what_is_too_long_or_held_out(tmp_path: Path, vocabulary_path: str) -> None:
     heldout = frozenset([text.sentence_key("b")])
     report = encode(tmp_path, vocabulary_path, heldout)
-    assert report["dropped"] == {text.OVERLAP: 1, text.TOO_LONG: 1}
+    assert report["dropped"] == {cleaning.OVERLAP: 1, cleaning.TOO_LONG: 1}
 
 
 def test_the_order_in_a_shard_is_that_of_the_pairs_keys(
@@ -87,3 +93,15 @@ def test_the_order_in_a_shard_is_that_of_the_pairs_keys(
     examples = map(parse_example, read_records(str(tmp_path / row["path"])))
     pairs = [tuple(vocabulary.decode(list(example))) for example in examples]
     assert pairs == sorted(pairs, key=lambda pair: text.pair_key(*pair))
+
+
+def test_repeats_are_neither_counted_nor_encoded(tmp_path: Path, vocabulary_path: str) -> None:
+    block = block_of(tmp_path, ["a", "b", " a", "c", "a"], ["d", "d", "d", "d", "e"])
+    report = stages.CleanPairs(str(tmp_path), rules(drop_duplicates=True), 0)(block)
+    duplicates.mark(str(tmp_path), [block.name])
+    assert report["dropped"] == {}  # repeats are known only when all blocks are clean
+    pairs, dropped = stages.training_pairs(
+        str(tmp_path), block.name, frozenset([text.sentence_key("b")]), drop_duplicates=True
+    )
+    assert pairs == [("a", "d"), ("c", "d"), ("a", "e")]
+    assert dropped == {cleaning.DUPLICATE: 1, cleaning.OVERLAP: 1}

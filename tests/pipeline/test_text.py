@@ -22,24 +22,6 @@ def test_normal_form_is_nfc_with_single_spaces(line: str, expected: str) -> None
     assert text.normalize(expected) == expected
 
 
-@pytest.mark.parametrize(
-    ("source", "target", "reason"),
-    [
-        ("a", "", "empty_side"),
-        ("", "a", "empty_side"),
-        ("a b c", "d", None),
-        ("a b c d", "d", "length_ratio"),
-        ("d", "a b c d", "length_ratio"),
-    ],
-)
-def test_each_rule_drops_by_its_name(source: str, target: str, reason: str | None) -> None:
-    assert text.reason_to_drop(source, target, max_length_ratio=3) == reason
-
-
-def test_a_ratio_of_zero_keeps_any_lengths() -> None:
-    assert text.reason_to_drop("a", "b " * 99 + "b", max_length_ratio=0) is None
-
-
 def test_keys_are_the_same_on_every_machine() -> None:
     # Computed once with Python 3.11's hashlib; shards' order and held-out pairs rest on them.
     assert text.sentence_key("Zwei Hunde").hex() == "1bbe1d71c6171620"
