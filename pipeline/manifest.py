@@ -37,7 +37,7 @@ def describe(
       cleaned: what `CleanPairs` reported.
       encoded: what `EncodePairs` reported.
     """
-    splits = {split: _split(split, reports) for split, reports in encoded.items()}
+    splits = {split: _split(split, reports, final) for split, reports in encoded.items()}
     counts = {split: _counts(cleaned[split], encoded[split]) for split in encoded}
     for name, _ in config.rules.chosen("train"):  # a rule that dropped nothing says so
         counts["train"].setdefault(name, 0)
@@ -52,7 +52,7 @@ def describe(
         target_language=config.target_language,
         subwords=config.subwords,
         subwords_path=subwords_path,
-        subwords_sha256=hashlib.sha256(Path(final, subwords_path).read_bytes()).hexdigest(),
+        subwords_sha256=_sha256(Path(final, subwords_path)),
         vocabulary_size=vocabulary_size,
         bucket_lengths=tuple(boundaries),
         splits=splits,
@@ -68,10 +68,17 @@ def _given(split: str, corpora: Sequence[Corpus]) -> bool:
     return any(corpus.split == split for corpus in corpora)
 
 
-def _split(name: str, reports: Sequence[Report]) -> Split:
+def _split(name: str, reports: Sequence[Report], final: str) -> Split:
     shards = tuple(Shard(**row) for report in reports for row in report["shards"])
-    texts = (None, None) if name == "train" else text_paths(name)
-    return Split(name, sum(shard.pairs for shard in shards), shards, *texts)
+    pairs = sum(shard.pairs for shard in shards)
+    if name == "train":
+        return Split(name, pairs, shards)
+    texts = text_paths(name)
+    return Split(name, pairs, shards, *texts, *(_sha256(Path(final, text)) for text in texts))
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _counts(cleaned: Sequence[Report], encoded: Sequence[Report]) -> dict[str, int]:

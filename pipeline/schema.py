@@ -54,6 +54,8 @@ class Split:
     shards: tuple[Shard, ...]
     source_text: str | None = None  # paths relative to the dataset directory
     target_text: str | None = None
+    source_sha256: str | None = None  # of these files
+    target_sha256: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)

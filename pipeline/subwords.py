@@ -50,6 +50,10 @@ class Subwords(abc.ABC):
         """Returns the text of each sentence; padding and end symbols leave no trace."""
 
     @abc.abstractmethod
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """Returns the subwords of a sentence as the vocabulary spells them."""
+
+    @abc.abstractmethod
     def _encode_words(self, words: list[str]) -> list[list[int]]:
         """Returns the ids of each word as it is at the start of a line or after a space."""
 
@@ -68,6 +72,10 @@ class BytePairSubwords(Subwords):
     def decode(self, ids_batch: Sequence[Sequence[int]]) -> list[str]:
         """Returns the text of each sentence."""
         return [self._processor.decode([int(id) for id in ids]) for ids in ids_batch]
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """Returns the subwords of a sentence, such as "▁run" and "ning"."""
+        return self._processor.id_to_piece([int(id) for id in ids])
 
     def _encode_words(self, words: list[str]) -> list[list[int]]:
         return self._processor.encode(words, num_threads=1)
@@ -88,6 +96,10 @@ class WordpieceSubwords(Subwords):
     def decode(self, ids_batch: Sequence[Sequence[int]]) -> list[str]:
         """Returns the text of each sentence."""
         return [wordpiece.join(self._pieces[id] for id in ids if id > END_ID) for ids in ids_batch]
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """Returns the subwords of a sentence, such as "▁run" and "##ning"."""
+        return [self._pieces[id] for id in ids]
 
     def _encode_words(self, words: list[str]) -> list[list[int]]:
         return self._encoder(words)

@@ -9,6 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("pipeline", "model", "trainer")
 ENTRY_POINTS = frozenset(
     {
+        "pipeline.inspect",
         "pipeline.preprocess",
         "trainer.task",
         "trainer.evaluate",

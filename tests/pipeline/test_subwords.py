@@ -119,3 +119,15 @@ def test_wordpiece_names_the_largest_and_the_smallest_vocabulary(tmp_path: Path)
         subwords.learn_wordpiece(count_words(LINES), 30, str(tmp_path / "v"))
     with pytest.raises(UserError, match=r"--vocabulary_size=9000 is more .* at most \d+"):
         subwords.learn_wordpiece(count_words(LINES), 9000, str(tmp_path / "v"))
+
+
+def test_pieces_are_spelled_as_in_the_vocabulary(bpe_path: str, wordpiece_path: str) -> None:
+    for path, marks in ((bpe_path, ("▁",)), (wordpiece_path, ("▁", "##"))):
+        vocabulary = subwords.load_subwords(path)
+        (ids,) = vocabulary.encode(["Zwei grüne"])
+        pieces = vocabulary.pieces([*ids, END_ID])
+        assert len(pieces) == len(ids) + 1 and pieces[-1] == "</s>"
+        text = "".join(pieces[:-1])
+        for mark in marks:
+            text = text.replace(mark, "")
+        assert text == "Zweigrüne"

@@ -1,0 +1,141 @@
+"""The data card of a dataset as text for people: counts, buckets, lengths, sample pairs."""
+
+import collections
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from pipeline.schema import SPLITS, Dataset, Shard, parse_example, read_records
+from pipeline.subwords import load_subwords
+
+_SAMPLED_PAIRS = 50_000  # for the histogram of lengths: a second's reading
+_BINS = 16
+_BAR = 40  # characters
+
+
+def describe(dataset: Dataset, samples: int) -> str:
+    """Returns the whole card.
+
+    Args:
+      dataset: a complete dataset.
+      samples: pairs to show with their subwords.
+    """
+    sections = {
+        "Inputs": _inputs(dataset),
+        "Pairs": _counts(dataset.counts),
+        "Buckets of train": _buckets(dataset),
+        "Lengths of train": _lengths(dataset),
+        "Samples of train": _samples(dataset, samples),
+    }
+    head = (
+        f"{dataset.directory}: {dataset.name}, "
+        f"{dataset.source_language} → {dataset.target_language}, "
+        f"{dataset.vocabulary_size:,} {dataset.subwords} subwords\n"
+        f"fingerprint {dataset.fingerprint}"
+    )
+    shown = (f"{title}\n{_indent(lines)}" for title, lines in sections.items() if lines)
+    return "\n\n".join([head, *shown])
+
+
+def table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Returns the rows as lines of aligned columns: the first to the left, the others to the right.
+
+    Example: `[["a", "12"], ["long", "3"]]` gives `["a     12", "long   3"]`.
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.rjust(width) if number else cell.ljust(width)
+            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _indent(lines: Iterable[str]) -> str:
+    return "\n".join(f"  {line}".rstrip() for line in lines)
+
+
+def _inputs(dataset: Dataset) -> list[str]:
+    rows = [
+        [corpus.split, f"{corpus.lines:,} lines", f"SHA-256 {corpus.sha256[:16]}…"]
+        for corpus in dataset.corpora
+    ]
+    lines = table(rows) if rows else []
+    return [f"{line}  {one.name}" for line, one in zip(lines, dataset.corpora, strict=True)]
+
+
+def _counts(counts: Mapping[str, Mapping[str, int]]) -> list[str]:
+    if not counts:
+        return []
+    splits = [split for split in SPLITS if split in counts]
+    names = sorted({name for split in counts.values() for name in split} - {"read", "kept"})
+    rows = [["", *splits]]
+    for name in ("read", *names, "kept"):
+        sign = "" if name in ("read", "kept") else "- "
+        cells = (counts[split].get(name) for split in splits)
+        rows.append([f"{sign}{name}", *("" if n is None else f"{n:,}" for n in cells)])
+    return table(rows)
+
+
+def _buckets(dataset: Dataset) -> list[str]:
+    groups = collections.defaultdict[int, list[Shard]](list)
+    for shard in dataset.splits["train"].shards:
+        groups[shard.bucket_length].append(shard)
+    rows = [["length", "pairs", "shards", "source tokens", "target tokens", "real positions"]]
+    rows += [_bucket(str(length), groups[length], dataset) for length in sorted(groups)]
+    return table([*rows, _bucket("total", dataset.splits["train"].shards, dataset)])
+
+
+def _bucket(name: str, shards: Sequence[Shard], dataset: Dataset) -> list[str]:
+    efficiency = dataset.padding_efficiency.get(name)
+    return [
+        name,
+        f"{sum(shard.pairs for shard in shards):,}",
+        f"{len(shards):,}",
+        f"{sum(shard.source_tokens for shard in shards):,}",
+        f"{sum(shard.target_tokens for shard in shards):,}",
+        "" if efficiency is None else f"{efficiency:.1%}",
+    ]
+
+
+def _lengths(dataset: Dataset) -> list[str]:
+    """Returns a histogram of the longer sides, of as many pairs of each shard as of any other."""
+    split = dataset.splits["train"]
+    share = min(1.0, _SAMPLED_PAIRS / max(split.pairs, 1))
+    histogram = collections.Counter[int]()
+    for shard in split.shards:
+        for pair in _read(dataset, shard, round(share * shard.pairs)):
+            histogram[max(map(len, pair))] += 1
+    if not histogram:
+        return []
+    width = -(-max(histogram) // _BINS)
+    bins = collections.Counter[int]()
+    for length, pairs in histogram.items():
+        bins[(length - 1) // width] += pairs
+    rows = [
+        [f"{index * width + 1}–{(index + 1) * width}", f"{bins[index] / bins.total():.1%}"]
+        for index in range(max(bins) + 1)
+    ]
+    bars = ("█" * round(_BAR * bins[i] / max(bins.values())) for i in range(max(bins) + 1))
+    title = f"tokens of the longer side, end included; {bins.total():,} of {split.pairs:,} pairs"
+    return [title, *(f"{row}  {bar}" for row, bar in zip(table(rows), bars, strict=True))]
+
+
+def _samples(dataset: Dataset, samples: int) -> list[str]:
+    """Returns the first pair of some shards, short to long, each side with its subwords."""
+    subwords = load_subwords(dataset.path(dataset.subwords_path))
+    shards = sorted(dataset.splits["train"].shards, key=lambda shard: shard.bucket_length)
+    languages = dataset.source_language, dataset.target_language
+    lines = []
+    for number in range(min(samples, len(shards))):
+        shard = shards[number * len(shards) // samples]
+        (pair,) = _read(dataset, shard, 1)
+        for language, ids, text in zip(languages, pair, subwords.decode(pair), strict=True):
+            lines += [f"{language}  {text}", f"    {' '.join(subwords.pieces(ids))}"]
+        lines.append("")
+    return lines[:-1]
+
+
+def _read(dataset: Dataset, shard: Shard, first: int) -> Iterator[tuple[list[int], list[int]]]:
+    records = read_records(dataset.path(shard.path))
+    return map(parse_example, itertools.islice(records, first))

@@ -1,0 +1,58 @@
+"""Shows what a dataset directory holds: its data card, lengths, padding, and sample pairs.
+
+    python -m pipeline.inspect data/demo
+    python -m pipeline.inspect data/demo --verify
+        compares every file with its recorded checksum, and exits 2 naming those that differ
+
+Writes nothing; programs read the same card from dataset.json.
+"""
+
+import dataclasses
+from dataclasses import field
+
+from pipeline import card, cli
+from pipeline.errors import UserError
+from pipeline.schema import load_dataset
+from pipeline.verification import verify
+
+
+@dataclasses.dataclass(frozen=True)
+class InspectConfig:
+    """What to show of a dataset directory."""
+
+    samples: int = field(
+        default=3, metadata={"help": "Pairs to show with their subwords, from short to long."}
+    )
+    verify: bool = field(
+        default=False, metadata={"help": "Compare every file with its checksum instead."}
+    )
+
+    def __post_init__(self) -> None:
+        """Refuses what cannot work.
+
+        Raises:
+          ValueError: names the flag, what it received and what it expects.
+        """
+        if self.samples < 0:
+            raise ValueError(f"received --samples={self.samples}: expected at least 0")
+
+
+def main(argv: list[str]) -> None:
+    """Runs the command; `argv` holds the program name and the directory."""
+    config = cli.config_from_flags(InspectConfig)
+    for argument in argv[1:]:
+        if argument.startswith("-"):
+            cli.refuse_unknown(argument, [each.name for each in dataclasses.fields(config)])
+    if len(argv) != 2:
+        received = " ".join(argv[1:]) or "nothing"
+        raise UserError(f"received {received}: expected one dataset directory, such as data/demo")
+    dataset = load_dataset(argv[1])
+    if config.verify:
+        print(f"{dataset.directory}: {verify(dataset):,} files, every checksum matches")
+    else:
+        print(card.describe(dataset, config.samples))
+
+
+if __name__ == "__main__":
+    cli.define_flags(InspectConfig)
+    cli.run(main, allow_unknown=True)

@@ -1,0 +1,74 @@
+from pathlib import Path
+
+import pytest
+
+from pipeline import card
+from pipeline.schema import Dataset
+from tests.integration.preprocessing import build, configure
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    return build(configure(tmp_path_factory.mktemp("card"), "out", max_buckets=2))
+
+
+def section(text: str, title: str) -> list[str]:
+    (found,) = (part for part in text.split("\n\n") if part.startswith(f"{title}\n"))
+    return [" ".join(line.split()) for line in found.split("\n")[1:]]
+
+
+def test_columns_are_aligned() -> None:
+    assert card.table([["a", "12"], ["long", "3"]]) == ["a     12", "long   3"]
+
+
+def test_the_card_names_what_was_read_and_dropped(dataset: Dataset) -> None:
+    text = card.describe(dataset, samples=0)
+    assert text.startswith(f"{dataset.directory}: train.en, en → de, 310 bpe subwords\n")
+    assert dataset.fingerprint in text
+    inputs = section(text, "Inputs")
+    assert len(inputs) == 1 and inputs[0].startswith("train 500 lines SHA-256 ")
+    pairs = section(text, "Pairs")
+    assert pairs[:2] == ["train dev test", "read 500 20 20"]
+    assert "- held_out 40" in pairs and pairs[-1] == "kept 460 20 20"
+
+
+def test_the_card_shows_padding_by_bucket(dataset: Dataset) -> None:
+    *buckets, total = section(card.describe(dataset, samples=0), "Buckets of train")[1:]
+    assert [int(row.split()[0]) for row in buckets] == list(dataset.bucket_lengths)
+    efficiency = dataset.padding_efficiency
+    for row in buckets:
+        assert row.endswith(f"{efficiency[row.split()[0]]:.1%}")
+    assert total.startswith("total 460 ") and total.endswith(f"{efficiency['total']:.1%}")
+
+
+def test_the_histogram_holds_every_pair_of_a_small_corpus(dataset: Dataset) -> None:
+    title, *rows = section(card.describe(dataset, samples=0), "Lengths of train")
+    assert title.endswith("460 of 460 pairs")
+    assert len(rows) <= 16
+    shares = [float(row.split()[1].removesuffix("%")) for row in rows]
+    assert sum(shares) == pytest.approx(100, abs=1)
+    bars = [row.count("█") for row in rows]
+    assert bars.index(40) == shares.index(max(shares))
+
+
+def test_the_histogram_of_a_large_corpus_is_a_sample(
+    dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(card, "_SAMPLED_PAIRS", 92)
+    title = section(card.describe(dataset, samples=0), "Lengths of train")[0]
+    sampled = int(title.split()[-4])
+    assert 80 <= sampled <= 104 and title.endswith("of 460 pairs")
+
+
+@pytest.mark.parametrize("samples", [1, 2, 99])
+def test_samples_show_text_and_subwords(dataset: Dataset, samples: int) -> None:
+    text = card.describe(dataset, samples=samples)
+    start = text.index("Samples of train\n")
+    shown = [pair.split("\n") for pair in text[start:].split("\n", 1)[1].split("\n\n")]
+    assert len(shown) == min(samples, len(dataset.splits["train"].shards))
+    sources = Path(str(dataset.config["source_files"][0])).read_text("utf-8").split("\n")
+    for source, pieces, target, _ in shown:
+        assert source.startswith("  en  ") and target.startswith("  de  ")
+        assert source.removeprefix("  en  ") in sources
+        spelled = pieces.replace(" ", "").replace("▁", " ").strip()
+        assert spelled == source.removeprefix("  en  ") + "</s>"
