@@ -123,7 +123,11 @@ def load_dataset(directory: str | Path) -> Dataset:
             f"the dataset at {directory} has no {COMPLETED}: its preprocessing was interrupted or "
             f"is still running; run {_COMMAND}{directory} again, with the same flags, to finish it"
         )
-    text = (directory / MANIFEST).read_text("utf-8")
+    manifest = (directory / MANIFEST).read_bytes()
+    completed = (directory / COMPLETED).read_bytes().strip()
+    if completed != hashlib.sha256(manifest).hexdigest().encode():
+        raise UserError(f"{directory / MANIFEST} was changed after it was completed: restore it")
+    text = manifest.decode("utf-8")
     version = json.loads(text).get("format_version")
     if version != FORMAT_VERSION:
         raise UserError(
@@ -131,7 +135,7 @@ def load_dataset(directory: str | Path) -> Dataset:
             f"make it again with {_COMMAND} and a new directory"
         )
     dataset = Dataset.from_json(text, directory)
-    _check_files(dataset, text)
+    _check_sizes(dataset)
     return dataset
 
 
@@ -173,11 +177,8 @@ def _split(values: dict[str, Any]) -> Split:
     return Split(**values, shards=shards)
 
 
-def _check_files(dataset: Dataset, manifest: str) -> None:
-    """Raises UserError for what can be noticed without reading every shard."""
-    completed = Path(dataset.path(COMPLETED)).read_text("ascii").strip()
-    if completed != hashlib.sha256(manifest.encode()).hexdigest():
-        raise UserError(f"{dataset.path(MANIFEST)} was changed after it was completed: restore it")
+def _check_sizes(dataset: Dataset) -> None:
+    """Raises UserError for a shard whose damage can be noticed without reading it."""
     for shard in (shard for split in dataset.splits.values() for shard in split.shards):
         path = Path(dataset.path(shard.path))
         size = path.stat().st_size if path.exists() else None

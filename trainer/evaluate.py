@@ -43,16 +43,18 @@ def main(_: list[str]) -> None:
     dataset = load_dataset(data.dataset_dir or run.training.dataset_dir)
 
     start_tensorflow()
+    from trainer.damage import damage_explained
     from trainer.evaluation import evaluate_bleu, evaluate_loss
     from trainer.translator import load_translator
 
     translator, checkpoint = load_translator(run, model.checkpoint, search)
-    losses = evaluate_loss(
-        translator.transformer,
-        dataset,
-        data.split,
-        tokens_per_batch=run.training.tokens_per_batch,
-    )
+    with damage_explained(dataset):
+        losses = evaluate_loss(
+            translator.transformer,
+            dataset,
+            data.split,
+            tokens_per_batch=run.training.tokens_per_batch,
+        )
     scores, rows = evaluate_bleu(translator, dataset, data.split)
     result = {
         "split": data.split,

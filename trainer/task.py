@@ -25,9 +25,11 @@ def main(_: list[str]) -> int:
     dataset = load_dataset(training.dataset_dir)
 
     start_tensorflow()  # takes seconds, so mistakes in flags and data are reported before it
+    from trainer.damage import damage_explained
     from trainer.training import train
 
-    finished = train(transformer, training, search, dataset)
+    with damage_explained(dataset):
+        finished = train(transformer, training, search, dataset)
     if not finished:
         logging.info("run the same command again to go on")
     return 0

@@ -84,13 +84,15 @@ def test_another_format_version_is_refused(complete: Path) -> None:
     manifest = complete / "dataset.json"
     text = manifest.read_text("utf-8").replace('"format_version": 1', '"format_version": 99')
     manifest.write_text(text, "utf-8")
+    mark_completed(complete)
     with pytest.raises(UserError, match="format version 99, expected 1"):
         load_dataset(complete)
 
 
-def test_an_edited_manifest_is_refused(complete: Path) -> None:
+@pytest.mark.parametrize("change", [(b"tiny", b"huge"), (b"{", b"}"), (b"tiny", b"ti\xffy")])
+def test_an_edited_manifest_is_refused(complete: Path, change: tuple[bytes, bytes]) -> None:
     manifest = complete / "dataset.json"
-    manifest.write_text(manifest.read_text("utf-8").replace("tiny", "huge"), "utf-8")
+    manifest.write_bytes(manifest.read_bytes().replace(*change))
     with pytest.raises(UserError, match="changed after it was completed"):
         load_dataset(complete)
 
