@@ -11,7 +11,15 @@ from setuptools import find_packages, setup
 
 ROOT = Path(__file__).resolve().parent
 
-PIPELINE = ("absl-py", "apache-beam", "google-crc32c", "numpy", "sentencepiece")
+PIPELINE = (
+    "absl-py",
+    "apache-beam",
+    "google-crc32c",
+    "numpy",
+    "pyarrow",
+    "sentencepiece",
+    "zstandard",
+)
 TRAIN = (
     "keras",
     "sacrebleu",
@@ -54,6 +62,8 @@ setup(
     extras_require={
         "train": [BOUNDS[name] for name in TRAIN],
         "gpu": [BOUNDS["tensorflow"].replace("tensorflow", "tensorflow[and-cuda]", 1)],
+        # Not in the lock: reads `--dataset=hf:…`, which no check and no other command needs.
+        "huggingface": ["datasets>=4"],
         "dev": [BOUNDS[name] for name in CHECKS],
     },
 )

@@ -28,6 +28,7 @@ from pipeline.schema import (
     load_dataset,
     write_manifest,
 )
+from pipeline.sources import find_inputs
 from pipeline.stages import (
     CleanPairs,
     CountWords,
@@ -75,19 +76,11 @@ def _cut(config: PreprocessConfig, staging: Staging) -> tuple[dict[str, list[Blo
     """Returns the blocks of each given split, and the identity of every input."""
     blocks, inputs = {}, []
     for split in SPLITS:
-        if texts := _texts(config, split):
-            cut = corpora.cut_blocks(split, texts, config.block_lines, staging.raw)
+        if given := find_inputs(config, split):
+            cut = corpora.cut_blocks(split, given, config.block_lines, staging.raw)
             blocks[split] = cut[0]
             inputs += cut[1]
     return blocks, inputs
-
-
-def _texts(config: PreprocessConfig, split: str) -> list[tuple[corpora.Text, corpora.Text]]:
-    if config.is_builtin:
-        return corpora.builtin_texts(split)
-    prefix = "" if split == "train" else f"{split}_"
-    sides = (getattr(config, f"{prefix}{side}_files") for side in ("source", "target"))
-    return corpora.file_texts(*sides)
 
 
 def _check_same(config: PreprocessConfig, completed: dict[str, Any]) -> None:

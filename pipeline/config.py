@@ -1,15 +1,18 @@
 """What a user may choose about preprocessing: one frozen field per flag."""
 
 import dataclasses
+import os
 from dataclasses import field
 from typing import Any, Literal
 
 from pipeline.cleaning import CleaningConfig, PairRules
+from pipeline.corpus_config import CorpusConfig
 
 DEFAULT_VOCABULARY_SIZE = 37_000
 BUILTIN_VOCABULARY_SIZE = 2_000
+_EVALUATION = ("dev", "test")
 # These change where and how fast things happen, never a byte of the result.
-_NOT_CONTENT = ("output_dir", "num_workers", "runner")
+_NOT_CONTENT = ("output_dir", "cache_dir", "num_workers", "runner")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,8 +25,9 @@ class PreprocessConfig:
     source_files: tuple[str, ...] = field(
         default=(),
         metadata={
-            "help": "Training text, one sentence a line, UTF-8, plain or .gz; "
-            "unset: the built-in corpus."
+            "help": "Training text, one sentence a line, or SGML; plain, .gz, .bz2, .xz or .zst; "
+            "ARCHIVE::FILE names a file in a tar or zip archive. Nothing given, nothing named: "
+            "the built-in corpus."
         },
     )
     target_files: tuple[str, ...] = field(
@@ -37,6 +41,9 @@ class PreprocessConfig:
         default=(), metadata={"help": "Test text, in the same form."}
     )
     test_target_files: tuple[str, ...] = field(default=(), metadata={"help": "Its translations."})
+    corpus: CorpusConfig = field(
+        default=CorpusConfig(), metadata={"help": "Other places where pairs come from."}
+    )
     holdout_pairs: int = field(
         default=1000,
         metadata={
@@ -111,13 +118,28 @@ class PreprocessConfig:
             sides = (f"{split}source_files", f"{split}target_files")
             if bool(getattr(self, sides[0])) != bool(getattr(self, sides[1])):
                 raise ValueError(f"received only one of --{sides[0]} and --{sides[1]}: give both")
-        if not self.source_files and (self.dev_source_files or self.test_source_files):
-            raise ValueError("received dev or test files alone: give --source_files as well")
+        if self.is_builtin and self._is_evaluation_given:
+            raise ValueError(
+                "received dev or test data alone: give --source_files, --pair_files or --dataset "
+                "as well"
+            )
 
     @property
     def is_builtin(self) -> bool:
         """Returns whether the pairs come from the built-in corpus."""
-        return not self.source_files
+        return not (self.source_files or self.corpus.pair_files or self.corpus.dataset)
+
+    @property
+    def name(self) -> str:
+        """Returns what to call the dataset: after the first thing it is made of."""
+        files = (*self.source_files, *self.corpus.pair_files)
+        return self.corpus.dataset or (os.path.basename(files[0]) if files else "builtin")
+
+    @property
+    def _is_evaluation_given(self) -> bool:
+        corpus = self.corpus
+        files = (self.dev_source_files, self.test_source_files, *map(corpus.tables, _EVALUATION))
+        return any(files) or bool(corpus.dev_dataset or corpus.test_dataset)
 
     def resolved(self) -> "PreprocessConfig":
         """Returns the configuration with its dependent default filled in."""
@@ -133,6 +155,6 @@ class PreprocessConfig:
     def content(self) -> dict[str, Any]:
         """Returns the fields that decide the bytes of the result, as JSON values."""
         values = dataclasses.asdict(self.resolved())
-        values |= values.pop("cleaning")
+        values |= values.pop("cleaning") | values.pop("corpus")
         values = {name: value for name, value in values.items() if name not in _NOT_CONTENT}
         return {n: list(v) if isinstance(v, tuple) else v for n, v in values.items()}

@@ -1,21 +1,24 @@
-"""Where pairs come from: the built-in corpus, or aligned text files, cut into blocks of lines.
+"""Blocks: some thousands of consecutive aligned lines, the unit of work of every later stage.
 
-A block is some thousands of consecutive aligned lines, the unit of work of every later stage.
-Plain files are not copied: a block is a byte range of each side. What cannot be sought in (gzip,
-the built-in generator) is cut once into files of its own. Lines end at the byte 0x0A alone: text
-mode would also split at U+0085 and its like, and shift the alignment.
+Plain UTF-8 files are not copied: a block is a byte range of each side. What cannot be sought in
+(compressed files, tables, the built-in generator) is cut once into files of its own, in UTF-8.
+Lines end at the byte 0x0A alone: text mode would also split at U+0085 and its like, and shift the
+alignment.
 """
 
 import dataclasses
-import gzip
 import hashlib
 import itertools
-import os
-import zlib
 from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+from absl import logging
 
 from pipeline.errors import UserError
+from pipeline.inputs import AlignedTexts, Input, PairTable, Text
 from pipeline.schema import Corpus, write_atomically
+
+_Item = TypeVar("_Item")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,92 +48,36 @@ class Block:
         return f"{self.split}-{self.index:05d}"
 
 
-@dataclasses.dataclass(frozen=True)
-class Text:
-    """One side of one input: a file, or lines made by the built-in generator."""
-
-    name: str
-    lines: tuple[str, ...] | None = None
-
-    def read(self) -> Iterator[bytes]:
-        """Yields the lines with their line ends.
-
-        Raises:
-          UserError: the file is missing, or broken.
-        """
-        if self.lines is not None:
-            yield from (line.encode() + b"\n" for line in self.lines)
-            return
-        if not os.path.isfile(self.name):
-            raise UserError(f"no file {self.name}: expected aligned text, plain or .gz")
-        try:
-            with gzip.open(self.name) if self._is_compressed else open(self.name, "rb") as file:
-                yield from file
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise UserError(
-                f"{self.name} is a broken gzip file ({error}): fetch it again"
-            ) from error
-
-    @property
-    def is_seekable(self) -> bool:
-        """Returns whether a block can be a byte range of the file itself."""
-        return self.lines is None and not self._is_compressed
-
-    @property
-    def _is_compressed(self) -> bool:
-        return self.name.endswith(".gz")
-
-
-def file_texts(source_files: Sequence[str], target_files: Sequence[str]) -> list[tuple[Text, Text]]:
-    """Returns the inputs in files: the first source file is aligned with the first target file.
-
-    Raises:
-      UserError: unequal numbers of files.
-    """
-    if len(source_files) != len(target_files):
-        raise UserError(
-            f"received {len(source_files)} source and {len(target_files)} target files: "
-            "expected one target file for each source file, in the same order"
-        )
-    return [(Text(s), Text(t)) for s, t in zip(source_files, target_files, strict=True)]
-
-
-def builtin_texts(split: str) -> list[tuple[Text, Text]]:
-    """Returns the built-in corpus of one split as an input."""
-    from pipeline.builtin import generate_pairs
-
-    sources, targets = zip(*generate_pairs(split), strict=True)
-    return [(Text(f"builtin {split} source", sources), Text(f"builtin {split} target", targets))]
+_Cut = tuple[int, Span, Span]  # lines, source, target
 
 
 def cut_blocks(
-    split: str, texts: Sequence[tuple[Text, Text]], block_lines: int, folder: str
+    split: str, inputs: Sequence[Input], block_lines: int, folder: str
 ) -> tuple[list[Block], list[Corpus]]:
-    """Cuts aligned texts into blocks of `block_lines` lines; a block never spans two files.
+    """Cuts inputs into blocks of `block_lines` aligned lines; a block never spans two inputs.
 
     Args:
       split: train, dev or test.
-      texts: (source, target) inputs, concatenated in order.
-      block_lines: lines of a block; the last one of each file may have fewer.
-      folder: where the pieces of unseekable texts go.
+      inputs: concatenated in order.
+      block_lines: lines of a block; the last one of each input may have fewer.
+      folder: where the pieces of what cannot be sought in go.
 
     Raises:
       UserError: a file is missing, broken or empty, or the sides have unequal numbers of lines.
     """
     blocks: list[Block] = []
     corpora = []
-    for source, target in texts:
+    for given in inputs:
         digest = hashlib.sha256()
-        sides = [
-            _cut_text(text, block_lines, f"{folder}/{split}-{len(blocks):05d}-{side}", digest)
-            for text, side in ((source, "source"), (target, "target"))
-        ]
-        lines = [sum(count for count, _ in side) for side in sides]
-        _check_lines(source.name, target.name, lines)
-        for (count, source_span), (_, target_span) in zip(*sides, strict=True):
-            blocks.append(Block(split, len(blocks), count, source_span, target_span))
-        name = f"{source.name} + {target.name}"
-        corpora.append(Corpus(split, name, digest.hexdigest(), lines[0]))
+        prefix = f"{folder}/{split}-{len(blocks):05d}"
+        if isinstance(given, AlignedTexts):
+            cut = _cut_texts(given, block_lines, prefix, digest)
+        else:
+            cut = _cut_table(given, block_lines, prefix, digest)
+        for lines, source, target in cut:
+            blocks.append(Block(split, len(blocks), lines, source, target))
+        pairs = sum(lines for lines, _, _ in cut)
+        corpora.append(Corpus(split, given.name, digest.hexdigest(), pairs))
     return blocks, corpora
 
 
@@ -149,43 +96,85 @@ def read_span(span: Span) -> list[str]:
         line = span.first_line + data.count(b"\n", 0, error.start)
         raise UserError(
             f"{span.name}, line {line}: byte 0x{data[error.start]:02x} is not UTF-8; "
-            f"convert the file first: iconv -f latin1 -t utf-8 {span.name}"
+            "give its encoding, such as --encoding=latin-1"
         ) from error
     if span.first_line == 1:
         text = text.removeprefix("\ufeff")
     return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
 
 
+def _cut_texts(
+    texts: AlignedTexts, block_lines: int, prefix: str, digest: "hashlib._Hash"
+) -> list[_Cut]:
+    """Returns the blocks of aligned texts, and feeds the bytes of both to the digest."""
+    sides = [
+        _cut_text(text, block_lines, f"{prefix}-{side}", digest)
+        for text, side in ((texts.source, "source"), (texts.target, "target"))
+    ]
+    source_lines, target_lines = (sum(count for count, _ in side) for side in sides)
+    if source_lines != target_lines:
+        raise UserError(
+            f"{texts.source.name} has {source_lines} lines but {texts.target.name} has "
+            f"{target_lines}: expected line n of one to be the translation of line n of the other"
+        )
+    if not source_lines:
+        names = f"{texts.source.name} and {texts.target.name}"
+        raise UserError(f"{names} are empty: expected at least one pair")
+    if texts.expected_pairs not in (None, source_lines):
+        logging.warning(
+            "%s has %d pairs, others have counted %d",
+            texts.name,
+            source_lines,
+            texts.expected_pairs,
+        )
+    return [(count, source, target) for (count, source), (_, target) in zip(*sides, strict=True)]
+
+
 def _cut_text(
     text: Text, block_lines: int, prefix: str, digest: "hashlib._Hash"
 ) -> list[tuple[int, Span]]:
-    """Returns (lines, span) of each block of one side, and feeds its bytes to the digest."""
+    """Returns (lines, span) of each block of one side."""
     spans, start, first_line = [], 0, 1
-    for number, lines in enumerate(_batches(text, block_lines)):
+    for number, lines in enumerate(_batches(text.read(), block_lines)):
         data = b"".join(lines)
         digest.update(data)
         if text.is_seekable:
-            span = Span(text.name, start, len(data), text.name, first_line)
+            span = Span(text.address, start, len(data), text.name, first_line)
         else:
-            span = Span(f"{prefix}-{number:05d}.txt", 0, len(data), text.name, first_line)
-            write_atomically(span.path, data)
+            span = _write_span(f"{prefix}-{number:05d}.txt", data, text.name, first_line)
         spans.append((len(lines), span))
         start += len(data)
         first_line += len(lines)
     return spans
 
 
-def _batches(text: Text, block_lines: int) -> Iterator[list[bytes]]:
-    lines = text.read()
-    while batch := list(itertools.islice(lines, block_lines)):
+def _cut_table(
+    table: PairTable, block_lines: int, prefix: str, digest: "hashlib._Hash"
+) -> list[_Cut]:
+    """Returns the blocks of a table of pairs, and feeds its pairs to the digest."""
+    cut, first_row = [], 1
+    for number, pairs in enumerate(_batches(table.read(), block_lines)):
+        spans = []
+        for side, cells in zip(("source", "target"), zip(*pairs, strict=True), strict=True):
+            # A line end inside a cell would shift the alignment. JSON can hold half a character.
+            text = "".join(f"{cell.replace(chr(10), ' ')}\n" for cell in cells)
+            data = text.encode("utf-8", "replace")
+            spans.append(
+                _write_span(f"{prefix}-{side}-{number:05d}.txt", data, table.name, first_row)
+            )
+        digest.update("".join(f"{s}\t{t}\n" for s, t in pairs).encode("utf-8", "replace"))
+        cut.append((len(pairs), spans[0], spans[1]))
+        first_row += len(pairs)
+    if not cut:
+        raise UserError(f"{table.name} is empty: expected at least one pair")
+    return cut
+
+
+def _write_span(path: str, data: bytes, name: str, first_line: int) -> Span:
+    write_atomically(path, data)
+    return Span(path, 0, len(data), name, first_line)
+
+
+def _batches(items: Iterator[_Item], size: int) -> Iterator[list[_Item]]:
+    while batch := list(itertools.islice(items, size)):
         yield batch
-
-
-def _check_lines(source: str, target: str, lines: Sequence[int]) -> None:
-    if lines[0] != lines[1]:
-        raise UserError(
-            f"{source} has {lines[0]} lines but {target} has {lines[1]}: "
-            "expected line n of one to be the translation of line n of the other"
-        )
-    if not lines[0]:
-        raise UserError(f"{source} and {target} are empty: expected at least one pair")

@@ -47,7 +47,7 @@ def describe(
         counts["train"]["held_out"] = held_out
     subwords_path = FILE_NAMES[config.subwords]
     return Dataset(
-        name="builtin" if config.is_builtin else Path(config.source_files[0]).name,
+        name=config.name,
         source_language=config.source_language,
         target_language=config.target_language,
         subwords=config.subwords,

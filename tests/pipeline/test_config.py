@@ -22,7 +22,7 @@ def test_one_side_alone_is_refused() -> None:
 
 
 def test_dev_files_without_training_files_are_refused() -> None:
-    with pytest.raises(ValueError, match="give --source_files as well"):
+    with pytest.raises(ValueError, match="give --source_files, --pair_files or --dataset"):
         PreprocessConfig(dev_source_files=("a",), dev_target_files=("b",))
 
 

@@ -3,8 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.corpora import cut_blocks, file_texts, read_span
+from pipeline.corpora import cut_blocks, read_span
 from pipeline.errors import UserError
+from pipeline.inputs import file_texts
 
 SOURCE = "one\ntwo\u0085still two\nthree\r\nfour\nfive"
 TARGET = "eins\nzwei\ndrei\nvier\u2028noch vier\nfünf\n"
@@ -65,7 +66,7 @@ def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
 def test_undecodable_bytes_are_placed(tmp_path: Path, suffix: str) -> None:
     name = write(tmp_path / f"s{suffix}", b"one\ntwo\nthree\nf\xfcnf\nsix\n")
     blocks, _ = cut_blocks("train", file_texts([name], [name]), 2, str(tmp_path))
-    with pytest.raises(UserError, match=f"{name}, line 4: byte 0xfc is not UTF-8; .*iconv"):
+    with pytest.raises(UserError, match=f"{name}, line 4: byte 0xfc is not UTF-8; .*--encoding"):
         read_span(blocks[1].source)
 
 
@@ -88,7 +89,7 @@ def test_a_broken_gzip_file_is_named(tmp_path: Path) -> None:
     whole = gzip.compress(b"one line of many\n" * 1000)
     (tmp_path / "s.gz").write_bytes(whole[: len(whole) // 2])
     texts = file_texts([str(tmp_path / "s.gz")], [str(tmp_path / "s.gz")])
-    with pytest.raises(UserError, match="s.gz is a broken gzip file"):
+    with pytest.raises(UserError, match="s.gz is a broken gz file"):
         cut_blocks("train", texts, 9, str(tmp_path))
 
 

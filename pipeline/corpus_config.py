@@ -1,0 +1,99 @@
+"""Flags about where pairs come from, beside aligned files: named data sets, tables, encodings."""
+
+import codecs
+import dataclasses
+from dataclasses import field
+
+from pipeline.formats import Columns
+from pipeline.registry import DATASETS, EVALUATION_SETS
+
+_SUFFIXES = ".tsv, .csv, .jsonl, .parquet or .tmx, compressed or not"
+
+
+@dataclasses.dataclass(frozen=True)
+class CorpusConfig:
+    """Named data sets, files that hold both sides, encodings."""
+
+    dataset: str | None = field(
+        default=None,
+        metadata={
+            "help": "Named data set to train on, with its own dev and test: "
+            f"{', '.join(DATASETS)}; or hf:OWNER/NAME or hf:OWNER/NAME:CONFIGURATION from "
+            "Hugging Face. Either direction."
+        },
+    )
+    dev_dataset: str | None = field(
+        default=None,
+        metadata={
+            "help": "Named evaluation set for dev, in place of the data set's own: "
+            f"{', '.join(EVALUATION_SETS)}."
+        },
+    )
+    test_dataset: str | None = field(
+        default=None, metadata={"help": "The same for test; newstest2014 is the full 3003 pairs."}
+    )
+    cache_dir: str = field(
+        default="data/downloads",
+        metadata={"help": "Folder of downloads; a file put there by hand is taken too."},
+    )
+    pair_files: tuple[str, ...] = field(
+        default=(),
+        metadata={"help": f"Training files that hold both sides: {_SUFFIXES}."},
+    )
+    dev_pair_files: tuple[str, ...] = field(
+        default=(), metadata={"help": "Development files that hold both sides."}
+    )
+    test_pair_files: tuple[str, ...] = field(
+        default=(), metadata={"help": "Test files that hold both sides."}
+    )
+    source_column: str | None = field(
+        default=None,
+        metadata={
+            "help": "Source column of files that hold both sides: its number from 1 or its name "
+            "in the first row (tsv, csv; unset: 1), or its name (jsonl, parquet, hf; unset: the "
+            "language code, alone or in `translation`)."
+        },
+    )
+    target_column: str | None = field(
+        default=None, metadata={"help": "Target column, likewise (tsv, csv; unset: 2)."}
+    )
+    encoding: tuple[str, ...] = field(
+        default=("utf-8",),
+        metadata={
+            "help": "Encoding of the given files; two, as latin-1,utf-8, when source and target "
+            "files differ."
+        },
+    )
+
+    def __post_init__(self) -> None:
+        """Refuses what cannot work.
+
+        Raises:
+          ValueError: names the flag, what it received and what it expects.
+        """
+        received = f"received --encoding={','.join(self.encoding)}"
+        if len(self.encoding) not in (1, 2):
+            raise ValueError(f"{received}: expected one encoding, or one for each side")
+        for encoding in self.encoding:
+            try:
+                codecs.lookup(encoding)
+            except LookupError as error:
+                raise ValueError(
+                    f"{received}: expected names that Python knows, as utf-8 or latin-1"
+                ) from error
+        if len(set(self.encoding)) == 2 and any(map(self.tables, ("train", "dev", "test"))):
+            raise ValueError(f"{received}: files that hold both sides have one encoding")
+
+    @property
+    def encodings(self) -> tuple[str, str]:
+        """Returns the encodings of source and target files."""
+        return self.encoding[0], self.encoding[-1]
+
+    def tables(self, split: str) -> tuple[str, ...]:
+        """Returns the given files of a split that hold both sides."""
+        files = {"train": self.pair_files, "dev": self.dev_pair_files, "test": self.test_pair_files}
+        return files[split]
+
+    def columns(self, source_language: str, target_language: str) -> Columns:
+        """Returns where the sides stand in files that hold both."""
+        return Columns((source_language, target_language), (self.source_column, self.target_column))
