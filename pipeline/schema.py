@@ -29,6 +29,7 @@ FORMAT_VERSION = 1
 SPLITS = ("train", "dev", "test")
 MANIFEST = "dataset.json"
 COMPLETED = "COMPLETED"
+TEMPORARY = "*.tmp"  # files that `write_atomically` had not finished, when a kill came between
 _COMMAND = "python -m pipeline.preprocess --output_dir="
 
 

@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import UserError
-from pipeline.schema import COMPLETED, MANIFEST, SPLITS, mark_completed, write_atomically
+from pipeline.schema import (
+    COMPLETED,
+    MANIFEST,
+    SPLITS,
+    TEMPORARY,
+    mark_completed,
+    write_atomically,
+)
 from pipeline.subwords import FILE_NAMES
 
 FOLDER = ".staging"
@@ -76,6 +83,8 @@ class Staging:
     def publish(self) -> None:
         """Moves the finished files to their places and marks completion."""
         final = Path(self.final)
+        for leftover in (*final.rglob(TEMPORARY), *self.output.glob(TEMPORARY)):
+            leftover.unlink()  # of a write in whose middle a run was killed
         for name in os.listdir(final):  # in any order: `COMPLETED` comes after all
             place = self.output / name
             if place.is_dir():

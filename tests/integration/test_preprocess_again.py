@@ -1,17 +1,20 @@
 """Preprocessing again: after a kill, on a full disk, elsewhere, with other flags."""
 
+import json
 import os
 import shutil
-import signal
 import subprocess
-import time
+import sys
 from pathlib import Path
 
 import pytest
 
 from pipeline import schema, stages
 from pipeline.errors import UserError
-from tests.integration.preprocessing import ROOT, build, command, configure, contents
+from pipeline.subwords import LEARNERS
+from tests.integration.preprocessing import ROOT, build, configure, contents
+
+MOMENTS = 20
 
 
 def test_workers_runs_and_places_leave_the_same_bytes(tmp_path: Path) -> None:
@@ -44,23 +47,37 @@ def test_a_directory_of_other_files_is_refused_and_untouched(tmp_path: Path) -> 
     assert contents(tmp_path / "out") == {"train/thesis.txt": b"dear"}
 
 
-def test_killed_in_the_middle_then_run_again_is_as_if_never_killed(tmp_path: Path) -> None:
-    config = configure(tmp_path, "killed", block_lines=2)
-    staging = tmp_path / "killed/.staging/encoded"
-    process = subprocess.Popen(
-        command(config), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    deadline = time.monotonic() + 60
-    while not list(staging.glob("*.json")) and time.monotonic() < deadline:
-        time.sleep(0.001)
-    os.kill(process.pid, signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
-    assert 0 < len(list(staging.glob("*.json"))) < 250
-    with pytest.raises(UserError, match="no COMPLETED"):
-        schema.load_dataset(config.output_dir)
-    killed = build(config)
-    whole = build(configure(tmp_path, "whole", block_lines=2))
-    assert contents(killed.directory) == contents(whole.directory)
+def test_killed_at_any_moment_then_run_again_is_as_if_never_killed(tmp_path: Path) -> None:
+    module = "tests.integration.killing"
+    script = [sys.executable, "-m", module, str(tmp_path), str(MOMENTS)]
+    run = subprocess.run(script, cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    results = json.loads(run.stdout)
+    assert len(results) == MOMENTS
+    # At its very end a run may have been complete; then finishing it changes nothing.
+    assert sum(result["killed"] and not result["accepted"] for result in results) > MOMENTS // 2
+    assert len({result["files"] for result in results}) >= 5  # the moments differ
+    whole = contents(tmp_path / "whole")
+    for result in results:
+        assert contents(result["directory"]) == whole, result
+
+
+def test_finished_stages_are_not_done_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = configure(tmp_path, "out")
+    monkeypatch.setattr(stages.EncodePairs, "_write_shard", full_disk)
+    with pytest.raises(UserError, match="No space left"):
+        build(config)
+    monkeypatch.undo()
+    for stage in (stages.CleanPairs, stages.CountWords):
+        monkeypatch.setattr(stage, "__call__", done_before)
+    monkeypatch.setitem(LEARNERS, config.subwords, done_before)
+    assert build(config).splits["train"].pairs == 460
+
+
+def done_before(*_: object) -> None:
+    raise AssertionError("this was finished by the first run")
 
 
 @pytest.mark.parametrize("moved", range(5))
@@ -87,6 +104,22 @@ def test_killed_while_publishing_then_run_again_is_complete(
     assert contents(build(config).directory) == contents(
         build(configure(tmp_path, "whole")).directory
     )
+
+
+def test_a_write_that_a_kill_cut_off_leaves_nothing_in_the_dataset(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = configure(tmp_path, "out")
+    monkeypatch.setattr(stages.EncodePairs, "_write_shard", full_disk)
+    with pytest.raises(UserError, match="No space left"):
+        build(config)
+    monkeypatch.undo()
+    for place in ("COMPLETED.0.tmp", ".staging/final/subwords.model.0.tmp"):
+        (tmp_path / "out" / place).write_bytes(b"half")
+    (tmp_path / "out/.staging/final/train").mkdir()
+    (tmp_path / "out/.staging/final/train/bucket.tfrecord.0.tmp").write_bytes(b"half")
+    whole = build(configure(tmp_path, "whole"))
+    assert contents(build(config).directory) == contents(whole.directory)
 
 
 def test_a_full_disk_is_explained_and_survived(
