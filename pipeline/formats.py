@@ -102,7 +102,8 @@ def _decoded(file: BinaryIO, address: str, encoding: str) -> Iterator[TextIO]:
     """Opens the text of a binary file; a byte order mark is no text."""
     name = "utf-8-sig" if is_utf8(encoding) else encoding
     try:
-        yield io.TextIOWrapper(file, name, newline="\n")
+        with io.TextIOWrapper(file, name, newline="\n") as text:
+            yield text
     except UnicodeDecodeError as error:
         byte = error.object[error.start]
         raise UserError(
