@@ -88,12 +88,28 @@ def _fetch_from_any(download: Download, path: Path, wait: Callable[[float], Any]
 def _fetch_from(url: str, download: Download, path: Path, wait: Callable[[float], Any]) -> None:
     """Downloads from one URL, going on where the last attempt broke off."""
     part = Path(f"{path}.part")
+    for _ in range(2):
+        resumed = _receive_all(url, part, wait, has_checksum=download.checksum is not None)
+        found = _digest(part, download.checksum) if download.checksum else None
+        if found == download.checksum:
+            os.replace(part, path)
+            _validator(part).unlink(missing_ok=True)
+            return
+        part.unlink()
+        _validator(part).unlink(missing_ok=True)
+        if not resumed:  # else the pieces may have come from different files: once more
+            break
+    raise UserError(f"received {found}, expected {download.checksum}")
+
+
+def _receive_all(url: str, part: Path, wait: Callable[[float], Any], *, has_checksum: bool) -> bool:
+    """Completes `part`; returns whether it was put together from several answers."""
     resumed, failures = part.exists(), 0
     while True:
         size = part.stat().st_size if part.exists() else 0
         try:
-            _receive(url, part, has_checksum=download.checksum is not None)
-            break
+            _receive(url, part, has_checksum=has_checksum)
+            return resumed
         except urllib.error.HTTPError as error:
             if error.code == _BAD_RANGE and size:
                 part.unlink()  # the file there is shorter than what we have
@@ -108,14 +124,6 @@ def _fetch_from(url: str, download: Download, path: Path, wait: Callable[[float]
             raise problem
         wait(2.0**failures)
         resumed = True
-    if download.checksum and (found := _digest(part, download.checksum)) != download.checksum:
-        part.unlink()
-        if resumed:  # the pieces may have come from different files
-            _fetch_from(url, download, path, wait)
-            return
-        raise UserError(f"received {found}, expected {download.checksum}")
-    _validator(part).unlink(missing_ok=True)
-    os.replace(part, path)
 
 
 def _receive(url: str, part: Path, *, has_checksum: bool) -> None:
