@@ -24,6 +24,9 @@ TOO_LONG = "too_long"
 
 Rule = tuple[str, Callable[[str, str], bool]]  # counter; whether it drops (source, target)
 
+# Limits of the rules whose flag is a number, where 0 means off.
+USUAL = {LENGTH_RATIO: 9.0, WRONG_SCRIPT: 0.5}
+
 # Left over from ASCII whitespace, C1 controls (often Windows-1252 read as Latin-1), and what a
 # decoder writes for bytes that it could not read.
 _CONTROL = re.compile("[\0-\x1f\x7f-\x9f\ufffd]")
@@ -34,7 +37,7 @@ class CleaningConfig:
     """Rules that drop training pairs; `dataset.json` counts what each one dropped."""
 
     max_length_ratio: float = field(
-        default=9.0,
+        default=USUAL[LENGTH_RATIO],
         metadata={
             "help": "Drop pairs with over this many times more words on one side than on the "
             "other; 0 keeps all."
@@ -106,9 +109,9 @@ class PairRules:
         return [rule for rule in rules if wanted[rule[0]]] if split == "train" else rules[:1]
 
     def all(self) -> list[Rule]:
-        """Returns every rule; one that is off is at the strictness it would usually have."""
-        ratio = self.config.max_length_ratio or CleaningConfig.max_length_ratio
-        share = self.config.min_script_share or 0.5
+        """Returns every rule; one that is off has the limit it would usually have."""
+        ratio = self.config.max_length_ratio or USUAL[LENGTH_RATIO]
+        share = self.config.min_script_share or USUAL[WRONG_SCRIPT]
         scripts = scripts_of(self.source_language), scripts_of(self.target_language)
         return [
             (EMPTY_SIDE, has_empty_side),

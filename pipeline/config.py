@@ -12,7 +12,7 @@ DEFAULT_VOCABULARY_SIZE = 37_000
 BUILTIN_VOCABULARY_SIZE = 2_000
 _EVALUATION = ("dev", "test")
 # These change where and how fast things happen, never a byte of the result.
-_NOT_CONTENT = ("output_dir", "cache_dir", "num_workers", "runner")
+_NOT_CONTENT = ("output_dir", "cache_dir", "num_workers", "runner", "dry_run")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,6 +96,11 @@ class PreprocessConfig:
             "help": "Beam runner; DirectRunner runs in this process and downloads nothing. Beam's "
             "own options (--project, --flink_master …) are given as Beam users give them."
         },
+    )
+
+    dry_run: bool = field(
+        default=False,
+        metadata={"help": "Show what each cleaning rule drops of a sample; write nothing."},
     )
 
     def __post_init__(self) -> None:

@@ -4,6 +4,8 @@
         makes data/demo from the built-in English–German corpus
     python -m pipeline.preprocess --source_files=en.gz --target_files=de.gz --output_dir=data/mine
         makes a dataset of your own text, dev and test sets held out of it
+    python -m pipeline.preprocess --source_files=en.gz --target_files=de.gz --dry_run
+        shows what each cleaning rule would drop of it, with examples
 
 The same input and flags give the same bytes on any runner with any number of workers. A run that
 was killed leaves nothing that a reader accepts; the same command again finishes the job. Options
@@ -21,6 +23,11 @@ from pipeline.config import PreprocessConfig
 def main(argv: list[str]) -> None:
     """Runs the command; `argv` holds the program name and Beam's options."""
     config = cli.config_from_flags(PreprocessConfig)
+    if config.dry_run:
+        from pipeline import dry_run
+
+        print(dry_run.describe(config))
+        return
     # Imported late: --help need not wait for Beam, which also warns about lacking Google clients.
     logging.disable(logging.WARNING)
     from pipeline import build, runners, summary

@@ -1,0 +1,100 @@
+"""What `--dry_run` says of a corpus, and that it leaves nothing behind."""
+
+import re
+import unicodedata
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline import dry_run
+from pipeline.cleaning import CleaningConfig
+from pipeline.config import PreprocessConfig
+from tests.integration.commands import succeed
+
+PAIRS = [
+    ("The dogs run.", "Die Hunde laufen."),
+    ("The dogs run.", "Die Hunde laufen."),
+    ("", "Nichts."),
+    ("Bonn", "Bonn"),
+    ("Vögel", unicodedata.normalize("NFD", "Vögel fliegen")),
+    ("tea \x82", "Tee"),
+    ("чай чай", "Tee"),
+    ("one two three four five", "eins"),
+]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> dict[str, Any]:
+    files = []
+    for side in (0, 1):
+        files.append(tmp_path / f"text.{side}")
+        files[-1].write_text("".join(f"{pair[side]}\n" for pair in PAIRS), "utf-8")
+    return {"source_files": (str(files[0]),), "target_files": (str(files[1]),)}
+
+
+def report(corpus: dict[str, Any], **changes: Any) -> dict[str, tuple[str, int]]:
+    """Returns the state and the count of each rule."""
+    text = dry_run.describe(PreprocessConfig(**corpus, **changes))
+    rows = re.findall(r"^  (\S.*?) +(on|off) +(\d+) +\d+\.\d\d%", text, re.MULTILINE)
+    return {name: (state, int(count)) for name, state, count in rows}
+
+
+def test_every_rule_is_tried_also_those_that_are_off(corpus: dict[str, Any]) -> None:
+    cleaning = CleaningConfig(max_length_ratio=4.0)
+    assert report(corpus, cleaning=cleaning, max_length=5) == {
+        "empty_side": ("on", 1),
+        "length_ratio": ("on", 1),
+        "identical_sides": ("off", 1),
+        "control_characters": ("off", 1),
+        "wrong_script": ("off", 1),
+        "duplicate": ("off", 1),
+        "overlap_with_dev_or_test": ("on", 0),
+        "too_long": ("on", 1),
+        "changed by Unicode NFC": ("on", 1),
+    }
+
+
+def test_what_is_kept_follows_the_flags(corpus: dict[str, Any]) -> None:
+    plain = dry_run.describe(PreprocessConfig(**corpus))
+    assert "kept with these flags: 7 of 8" in plain
+    cleaning = CleaningConfig(drop_duplicates=True, min_script_share=0.5)
+    strict = dry_run.describe(PreprocessConfig(**corpus, cleaning=cleaning))
+    assert "kept with these flags: 5 of 8" in strict
+
+
+def test_overlap_is_with_the_given_dev_text(corpus: dict[str, Any]) -> None:
+    dev = {f"dev_{name}": files for name, files in corpus.items()}
+    assert report(corpus, **dev)["overlap_with_dev_or_test"] == ("on", 8)
+
+
+def test_the_first_lines_of_each_block_are_tried(
+    corpus: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dry_run, "_SAMPLED_LINES", 4)
+    config = PreprocessConfig(**corpus, block_lines=4)
+    text = dry_run.describe(config)
+    assert "first 2 lines of each of 2 blocks: 4 of 8 pairs; nothing is written" in text
+
+
+def test_a_rule_shows_at_most_two_different_pairs(corpus: dict[str, Any]) -> None:
+    for side, name in enumerate(corpus):
+        lines = [PAIRS[0][side]] * 3 + ["Aa", "Bb", "Cc"]
+        Path(corpus[name][0]).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    text = dry_run.describe(PreprocessConfig(**corpus))
+    examples = text.split("\n\n")[1:]
+    assert examples == [
+        "duplicate, for example\n  en  The dogs run.\n  de  Die Hunde laufen.",
+        "identical_sides, for example\n  en  Aa\n  de  Aa\n  en  Bb\n  de  Bb",
+    ]
+
+
+def test_the_command_writes_nothing(corpus: dict[str, Any], tmp_path: Path) -> None:
+    arguments = [f"--{name}={','.join(files)}" for name, files in corpus.items()]
+    before = sorted(tmp_path.rglob("*"))
+    shown = succeed(
+        "-m", "pipeline.preprocess", "--dry_run", f"--output_dir={tmp_path / 'out'}", *arguments
+    )
+    assert shown.startswith("Dry run on the first 1,000 lines of each of 1 blocks")
+    assert "tea \\x82" in shown  # made visible
+    assert sorted(tmp_path.rglob("*")) == before
