@@ -5,7 +5,8 @@ import pytest
 
 from pipeline.corpora import cut_blocks, read_span
 from pipeline.errors import UserError
-from pipeline.inputs import file_texts
+from pipeline.formats import Columns
+from pipeline.inputs import AlignedTexts, PairTable, Text, file_texts, table_files
 
 SOURCE = "one\ntwo\u0085still two\nthree\r\nfour\nfive"
 TARGET = "eins\nzwei\ndrei\nvier\u2028noch vier\nfünf\n"
@@ -101,3 +102,66 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 def test_unequal_numbers_of_files_are_refused() -> None:
     with pytest.raises(UserError, match="2 source and 1 target files"):
         file_texts(["a", "b"], ["c"])
+
+
+def table_of(path: Path, text: str) -> list[PairTable]:
+    return table_files([write(path, text.encode())], Columns(("en", "de")), "utf-8")
+
+
+def test_a_table_is_cut_like_aligned_files(tmp_path: Path) -> None:
+    rows = "one\teins\ntwo\tzwei\u2028\nthree\u0085\tdrei\n"
+    blocks, (corpus,) = cut_blocks("dev", table_of(tmp_path / "x.tsv", rows), 2, str(tmp_path))
+    assert [read_span(block.source) for block in blocks] == [["one", "two"], ["three\u0085"]]
+    assert [read_span(block.target) for block in blocks] == [["eins", "zwei\u2028"], ["drei"]]
+    assert [block.lines for block in blocks] == [2, 1]
+    assert (corpus.lines, corpus.name) == (3, str(tmp_path / "x.tsv"))
+    assert (blocks[1].source.name, blocks[1].source.first_line) == (str(tmp_path / "x.tsv"), 3)
+
+
+def test_a_line_end_in_a_cell_does_not_shift_the_alignment(tmp_path: Path) -> None:
+    table = table_of(tmp_path / "x.csv", '"one\ntwo",eins\nthree,"drei\r\nvier\n"\n')
+    blocks, _ = cut_blocks("dev", table, 9, str(tmp_path))
+    assert read_span(blocks[0].source) == ["one two", "three"]
+    assert [line.split() for line in read_span(blocks[0].target)] == [["eins"], ["drei", "vier"]]
+
+
+def test_half_a_character_does_not_stop_the_run(tmp_path: Path) -> None:
+    table = table_of(tmp_path / "x.jsonl", '{"en": "a\\ud83d", "de": "b"}\n')
+    blocks, _ = cut_blocks("dev", table, 9, str(tmp_path))
+    assert read_span(blocks[0].source) == ["a?"]
+
+
+def test_the_identity_of_a_table_is_its_pairs(tmp_path: Path) -> None:
+    def identity(text: str, block_lines: int) -> str:
+        table = table_of(tmp_path / "x.tsv", text)
+        return cut_blocks("dev", table, block_lines, str(tmp_path))[1][0].sha256
+
+    text = "one\teins\ntwo\tzwei\n"
+    assert identity(text, 1) == identity(text, 9) == identity(text.replace("\n", "\r\n"), 9)
+    assert identity(text, 9) != identity(text.replace("zwei", "zwo"), 9)
+
+
+def test_an_empty_table_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"x\.tsv is empty: expected at least one pair"):
+        cut_blocks("dev", table_of(tmp_path / "x.tsv", ""), 9, str(tmp_path))
+
+
+def test_text_in_another_encoding_is_cut_as_utf8(tmp_path: Path) -> None:
+    source = write(tmp_path / "s", "Fünf\u0085\r\nsechs\r\n".encode("latin-1"))
+    target = write(tmp_path / "t", "fünf\nsechs\n".encode())
+    blocks, _ = cut_blocks(
+        "dev", file_texts([source], [target], ("latin-1", "utf-8")), 9, str(tmp_path)
+    )
+    assert read_span(blocks[0].source) == ["Fünf\u0085", "sechs"]
+    assert read_span(blocks[0].target) == ["fünf", "sechs"]
+    assert (blocks[0].source.path != source, blocks[0].target.path) == (True, target)
+
+
+def test_an_unexpected_number_of_pairs_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = Text(write(tmp_path / "s", b"one\n"))
+    cut_blocks("dev", [AlignedTexts(text, text, expected_pairs=1)], 9, str(tmp_path))
+    assert not caplog.records
+    cut_blocks("dev", [AlignedTexts(text, text, expected_pairs=2)], 9, str(tmp_path))
+    assert "has 1 pairs, others have counted 2" in caplog.text

@@ -1,0 +1,81 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline import sources
+from pipeline.config import PreprocessConfig
+from pipeline.corpus_config import CorpusConfig
+from pipeline.inputs import AlignedTexts, Text
+from pipeline.parts import Part
+
+
+@pytest.fixture(autouse=True)
+def offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gives each part of a named data set as texts which say what was asked for."""
+
+    def fetch_part(part: Part, source: str, target: str, cache_dir: str) -> AlignedTexts:
+        one, other = (Text(f"{part.name}.{code}@{cache_dir}") for code in (source, target))
+        return AlignedTexts(one, other)
+
+    monkeypatch.setattr(sources, "fetch_part", fetch_part)
+
+
+def names(split: str, languages: tuple[str, str] = ("en", "de"), **corpus: Any) -> list[str]:
+    files = {
+        name: corpus.pop(name, ())
+        for name in ("source_files", "target_files", "dev_source_files", "dev_target_files")
+    }
+    config = PreprocessConfig(
+        **files,
+        source_language=languages[0],
+        target_language=languages[1],
+        corpus=CorpusConfig(cache_dir="c", **corpus),
+    )
+    return [given.name for given in sources.find_inputs(config, split)]
+
+
+def test_nothing_named_is_the_built_in_corpus() -> None:
+    assert names("test") == ["builtin test source + builtin test target"]
+
+
+def test_a_named_data_set_brings_its_own_dev_and_test() -> None:
+    assert names("train", ("de", "en"), dataset="multi30k_en_de") == ["train.de@c + train.en@c"]
+    assert names("dev", ("de", "en"), dataset="multi30k_en_de") == ["val.de@c + val.en@c"]
+    assert names("dev", dataset="wmt14_en_de") == ["newstest2013.en@c + newstest2013.de@c"]
+    assert names("test", dataset="wmt14_en_de") == ["newstest2014.en@c + newstest2014.de@c"]
+    assert len(names("train", ("fr", "en"), dataset="wmt14_en_fr")) == 5
+
+
+def test_an_evaluation_set_is_named_for_any_training_text() -> None:
+    files: dict[str, Any] = {"source_files": ("a",), "target_files": ("b",)}
+    assert names("test", **files) == []
+    assert names("dev", **files, dev_dataset="newstest2014") == [
+        "newstest2014.en@c + newstest2014.de@c"
+    ]
+    assert names("dev", dataset="multi30k_en_de", dev_dataset="newstest2013") == [
+        "newstest2013.en@c + newstest2013.de@c"
+    ]
+
+
+def test_given_files_add_to_training_text_and_replace_dev() -> None:
+    given: dict[str, Any] = {
+        "dataset": "multi30k_en_de",
+        "source_files": ("a",),
+        "target_files": ("b",),
+        "pair_files": ("c.tsv",),
+        "dev_pair_files": ("d.csv", "e.tmx"),
+    }
+    assert names("train", **given) == ["train.en@c + train.de@c", "a + b", "c.tsv"]
+    assert names("dev", **given) == ["d.csv", "e.tmx"]
+    assert names("test", **given) == ["test_2016_flickr.en@c + test_2016_flickr.de@c"]
+
+
+def test_columns_and_encodings_reach_the_files(tmp_path: Path) -> None:
+    path = tmp_path / "x.tsv"
+    path.write_bytes("1\tfünf\tfive\n".encode("latin-1"))
+    corpus = CorpusConfig(
+        pair_files=(str(path),), encoding=("latin-1",), source_column="3", target_column="2"
+    )
+    (table,) = sources.find_inputs(PreprocessConfig(corpus=corpus), "train")
+    assert list(table.read()) == [("five", "fünf")]  # type: ignore[union-attr]
