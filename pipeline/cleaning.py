@@ -13,6 +13,7 @@ from dataclasses import field
 from pipeline.scripts import script_share, scripts_of
 
 # Counters of the data card.
+UNDECODABLE = "undecodable"
 EMPTY_SIDE = "empty_side"
 LENGTH_RATIO = "length_ratio"
 IDENTICAL_SIDES = "identical_sides"
@@ -27,6 +28,7 @@ Rule = tuple[str, Callable[[str, str], bool]]  # counter; whether it drops (sour
 # Limits of the rules whose flag is a number, where 0 means off.
 USUAL = {LENGTH_RATIO: 9.0, WRONG_SCRIPT: 0.5}
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 # Left over from ASCII whitespace, C1 controls (often Windows-1252 read as Latin-1), and what a
 # decoder writes for bytes that it could not read.
 _CONTROL = re.compile("[\0-\x1f\x7f-\x9f\ufffd]")
@@ -36,6 +38,13 @@ _CONTROL = re.compile("[\0-\x1f\x7f-\x9f\ufffd]")
 class CleaningConfig:
     """Rules that drop training pairs; `dataset.json` counts what each one dropped."""
 
+    drop_undecodable: bool = field(
+        default=False,
+        metadata={
+            "help": "Drop pairs with bytes that are no UTF-8, instead of stopping at the first; "
+            "in dev and test they stop the run in any case."
+        },
+    )
     max_length_ratio: float = field(
         default=USUAL[LENGTH_RATIO],
         metadata={
@@ -99,14 +108,16 @@ class PairRules:
         """
         config = self.config
         wanted = {
+            UNDECODABLE: config.drop_undecodable,
             EMPTY_SIDE: True,
             LENGTH_RATIO: config.max_length_ratio > 0,
             IDENTICAL_SIDES: config.drop_identical_sides,
             CONTROL_CHARACTERS: config.drop_control_characters,
             WRONG_SCRIPT: config.min_script_share > 0,
         }
-        rules = self.all()
-        return [rule for rule in rules if wanted[rule[0]]] if split == "train" else rules[:1]
+        if split != "train":
+            return [(EMPTY_SIDE, has_empty_side)]
+        return [rule for rule in self.all() if wanted[rule[0]]]
 
     def all(self) -> list[Rule]:
         """Returns every rule; one that is off has the limit it would usually have."""
@@ -114,6 +125,7 @@ class PairRules:
         share = self.config.min_script_share or USUAL[WRONG_SCRIPT]
         scripts = scripts_of(self.source_language), scripts_of(self.target_language)
         return [
+            (UNDECODABLE, has_undecodable_bytes),
             (EMPTY_SIDE, has_empty_side),
             (LENGTH_RATIO, lambda *pair: length_ratio(*pair) > ratio),
             (IDENTICAL_SIDES, has_identical_sides),
@@ -128,6 +140,11 @@ def reason_to_drop(source: str, target: str, rules: Sequence[Rule]) -> str | Non
         if drops(source, target):
             return name
     return None
+
+
+def has_undecodable_bytes(source: str, target: str) -> bool:
+    """Returns whether a side was read from bytes that are no UTF-8."""
+    return bool(_SURROGATE.search(source) or _SURROGATE.search(target))
 
 
 def has_empty_side(source: str, target: str) -> bool:

@@ -81,8 +81,12 @@ def cut_blocks(
     return blocks, corpora
 
 
-def read_span(span: Span) -> list[str]:
+def read_span(span: Span, *, strict: bool = True) -> list[str]:
     """Returns a span's lines, decoded, without line ends (LF or CRLF) or byte order mark.
+
+    Args:
+      span: what to read.
+      strict: refuse bytes that are no UTF-8; else each becomes a lone surrogate (PEP 383).
 
     Raises:
       UserError: bytes which are no UTF-8, with file and line.
@@ -91,12 +95,12 @@ def read_span(span: Span) -> list[str]:
         file.seek(span.start)
         data = file.read(span.size)
     try:
-        text = data.decode("utf-8")
+        text = data.decode("utf-8", "strict" if strict else "surrogateescape")
     except UnicodeDecodeError as error:
         line = span.first_line + data.count(b"\n", 0, error.start)
         raise UserError(
             f"{span.name}, line {line}: byte 0x{data[error.start]:02x} is not UTF-8; "
-            "give its encoding, such as --encoding=latin-1"
+            "give its encoding, such as --encoding=latin-1, or --drop_undecodable"
         ) from error
     if span.first_line == 1:
         text = text.removeprefix("\ufeff")

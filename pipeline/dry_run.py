@@ -23,6 +23,7 @@ _EXAMPLES = 2
 _WIDTH = 88  # characters of an example
 
 _FLAGS = {
+    cleaning.UNDECODABLE: "drop_undecodable",
     cleaning.LENGTH_RATIO: "max_length_ratio",
     cleaning.IDENTICAL_SIDES: "drop_identical_sides",
     cleaning.CONTROL_CHARACTERS: "drop_control_characters",
@@ -32,6 +33,7 @@ _FLAGS = {
     cleaning.TOO_LONG: "max_length",
 }
 _NOTES = {
+    cleaning.UNDECODABLE: "(without it, the first one stops the run)",
     cleaning.DUPLICATE: "(of a pair of this sample)",
     cleaning.OVERLAP: "(with given dev and test text)",
     cleaning.TOO_LONG: "(at least: those with more words than that)",
@@ -157,7 +159,8 @@ def _all_rules(config: PreprocessConfig, heldout: frozenset[bytes]) -> list[Rule
 
 def _read(blocks: Iterable[Block], first: int) -> Iterator[Pair]:
     for block in blocks:
-        sources, targets = read_span(block.source), read_span(block.target)
+        sources = read_span(block.source, strict=False)
+        targets = read_span(block.target, strict=False)
         yield from zip(sources[:first], targets[:first], strict=True)
 
 

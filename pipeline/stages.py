@@ -42,7 +42,8 @@ class CleanPairs:
         """Processes one block."""
         is_train = block.split == "train"
         rules = self.rules.chosen(block.split)
-        sources, targets = read_span(block.source), read_span(block.target)
+        strict = not (is_train and self.rules.config.drop_undecodable)
+        sources, targets = (read_span(span, strict=strict) for span in (block.source, block.target))
         pairs, dropped = [], collections.Counter[str]()
         for pair in zip(map(text.normalize, sources), map(text.normalize, targets), strict=True):
             reason = reason_to_drop(*pair, rules)

@@ -7,6 +7,9 @@ Every function is pure. The exported model normalises with TensorFlow ops that d
 import hashlib
 import unicodedata
 
+# Bytes that are no UTF-8 live on as lone surrogates, until a rule drops the pair that holds them.
+_UTF8 = ("utf-8", "surrogateescape")
+
 
 def normalize(line: str) -> str:
     r"""Returns the line in Unicode NFC, with each run of ASCII whitespace made one space.
@@ -17,15 +20,15 @@ def normalize(line: str) -> str:
     if not line.isascii():
         line = unicodedata.normalize("NFC", line)
     # bytes.split() means ASCII whitespace; str.split() would take U+0085 and its like too.
-    return b" ".join(line.encode().split()).decode()
+    return b" ".join(line.encode(*_UTF8).split()).decode(*_UTF8)
 
 
 def sentence_key(sentence: str) -> bytes:
     """Returns 8 bytes that identify a sentence on every machine; they also order held-out ones."""
-    return hashlib.blake2b(sentence.encode(), digest_size=8, person=b"sentence").digest()
+    return hashlib.blake2b(sentence.encode(*_UTF8), digest_size=8, person=b"sentence").digest()
 
 
 def pair_key(source: str, target: str) -> bytes:
     """Returns 8 bytes that identify a pair on every machine; they also order pairs in a shard."""
-    text = f"{source}\t{target}".encode()  # a normalised line holds no tab
+    text = f"{source}\t{target}".encode(*_UTF8)  # a normalised line holds no tab
     return hashlib.blake2b(text, digest_size=8, person=b"pair").digest()

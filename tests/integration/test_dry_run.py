@@ -43,6 +43,7 @@ def report(corpus: dict[str, Any], **changes: Any) -> dict[str, tuple[str, int]]
 def test_every_rule_is_tried_also_those_that_are_off(corpus: dict[str, Any]) -> None:
     cleaning = CleaningConfig(max_length_ratio=4.0)
     assert report(corpus, cleaning=cleaning, max_length=5) == {
+        "undecodable": ("off", 0),
         "empty_side": ("on", 1),
         "length_ratio": ("on", 1),
         "identical_sides": ("off", 1),
@@ -53,6 +54,13 @@ def test_every_rule_is_tried_also_those_that_are_off(corpus: dict[str, Any]) -> 
         "too_long": ("on", 1),
         "changed by Unicode NFC": ("on", 1),
     }
+
+
+def test_bytes_that_are_no_text_are_shown_not_refused(corpus: dict[str, Any]) -> None:
+    file = Path(corpus["source_files"][0])
+    file.write_bytes(file.read_bytes().replace(b"Bonn", b"B\xf6nn"))
+    assert report(corpus)["undecodable"] == ("off", 1)
+    assert "en  B\\udcf6nn\n" in dry_run.describe(PreprocessConfig(**corpus))
 
 
 def test_what_is_kept_follows_the_flags(corpus: dict[str, Any]) -> None:

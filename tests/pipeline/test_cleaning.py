@@ -13,6 +13,9 @@ def reason(source: str, target: str, split: str = "train", **config: Any) -> str
 @pytest.mark.parametrize(
     ("source", "target", "config", "expected"),
     [
+        ("caf\udce9", "кафе", {"drop_undecodable": True}, "undecodable"),
+        ("café", "\udcff", {"drop_undecodable": True}, "undecodable"),
+        ("café", "😀", {"drop_undecodable": True}, None),
         ("a", "", {}, "empty_side"),
         ("", "a", {}, "empty_side"),
         ("a b c", "d", {"max_length_ratio": 3.0}, None),

@@ -5,6 +5,7 @@ import pytest
 
 from pipeline import cleaning, duplicates, stages, subwords, text
 from pipeline.corpora import Block, Span
+from pipeline.errors import UserError
 from pipeline.schema import END_ID, parse_example, read_records
 
 PAIRS = [("a b", "c"), ("a", "c d e"), ("b b b b b b", "c"), ("b", "e")]
@@ -41,6 +42,23 @@ def test_dev_and_test_lose_empty_sides_alone(tmp_path: Path) -> None:
     block = block_of(tmp_path, ["a a a a"], ["b"], split="dev")
     strict = rules(max_length_ratio=3.0, drop_identical_sides=True, min_script_share=1.0)
     assert stages.CleanPairs(str(tmp_path), strict, 0)(block)["dropped"] == {}
+
+
+def test_undecodable_bytes_stop_the_run_unless_a_rule_drops_them(tmp_path: Path) -> None:
+    block = block_of(tmp_path, ["a", "bad", "c"], ["d", "e", "f"])
+    (tmp_path / "source").write_bytes(b"a\nb\xe9d\nc\n")
+    with pytest.raises(UserError, match="source, line 2: byte 0xe9 is not UTF-8; .*undecodable"):
+        stages.CleanPairs(str(tmp_path), rules(), 0)(block)
+    report = stages.CleanPairs(str(tmp_path), rules(drop_undecodable=True), 0)(block)
+    assert report["dropped"] == {"undecodable": 1}
+    assert stages.read_pairs(str(tmp_path), block.name) == [("a", "d"), ("c", "f")]
+
+
+def test_undecodable_bytes_in_dev_stop_the_run_in_any_case(tmp_path: Path) -> None:
+    block = block_of(tmp_path, ["bad"], ["d"], split="dev")
+    (tmp_path / "source").write_bytes(b"b\xe9d\n")
+    with pytest.raises(UserError, match="not UTF-8"):
+        stages.CleanPairs(str(tmp_path), rules(drop_undecodable=True), 0)(block)
 
 
 def test_words_of_both_sides_are_counted_without_what_is_held_out(tmp_path: Path) -> None:
