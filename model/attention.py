@@ -60,7 +60,7 @@ class MultiHeadAttention(keras.layers.Layer):
         self.query = _projection(config.num_heads * config.key_dim, "query")
         self.key = _projection(config.num_heads * config.key_dim, "key")
         self.value = _projection(self.concatenated_dim, "value")
-        self.output_projection = _projection(config.model_dim, "output")
+        self.output_projection = keras.layers.Dense(config.model_dim, use_bias=False, name="output")
 
     def build(self, input_shape: Any = None) -> None:
         for projection in (self.query, self.key, self.value):
@@ -92,4 +92,7 @@ class MultiHeadAttention(keras.layers.Layer):
 
 
 def _projection(units: int, name: str) -> keras.layers.Dense:
-    return keras.layers.Dense(units, use_bias=False, kernel_initializer="glorot_uniform", name=name)
+    # Variance 1 / (fan_in + fan_out), half of Glorot's: as if queries, keys and values were one
+    # matrix, which is how PyTorch's attention starts; post-norm learns faster from it.
+    halved = keras.initializers.VarianceScaling(0.5, mode="fan_avg", distribution="uniform")
+    return keras.layers.Dense(units, use_bias=False, kernel_initializer=halved, name=name)
