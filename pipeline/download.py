@@ -80,7 +80,7 @@ def _fetch_from_any(download: Download, path: Path, wait: Callable[[float], Any]
             problems.append(f"{urllib.parse.urlsplit(url).netloc}: {_describe(error)}")
             logging.warning("%s: %s", url, _describe(error))
     raise UserError(
-        f"cannot download {path.name} ({'; '.join(problems)}): try again when the network is "
+        f"cannot download {path.name} ({'; '.join(dict.fromkeys(problems))}): try again when the network is "
         f"there, or put the file of {download.urls[0]} at {path}"
     )
 
@@ -104,7 +104,7 @@ def _fetch_from(url: str, download: Download, path: Path, wait: Callable[[float]
 
 def _receive_all(url: str, part: Path, wait: Callable[[float], Any], *, has_checksum: bool) -> bool:
     """Completes `part`; returns whether it was put together from several answers."""
-    resumed, failures = part.exists(), 0
+    resumed, reached, failures = part.exists(), False, 0
     while True:
         size = part.stat().st_size if part.exists() else 0
         try:
@@ -117,8 +117,11 @@ def _receive_all(url: str, part: Path, wait: Callable[[float], Any], *, has_chec
                 raise
             problem: Exception = error
         except _BROKEN as error:
+            if isinstance(error, urllib.error.URLError) and not reached:
+                raise  # no such host, no network: waiting does not help
             problem = error
         grown = part.exists() and part.stat().st_size > size
+        reached |= grown
         failures = 0 if grown else failures + 1
         if failures == _ATTEMPTS:
             raise problem
