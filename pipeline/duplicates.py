@@ -31,23 +31,36 @@ def mark(folder: str, names: Sequence[str], pairs_together: int = _PAIRS_TOGETHE
     """
     if all(Path(folder, f"{name}.repeats").exists() for name in names):
         return
-    starts = np.cumsum([0, *(Path(folder, f"{name}.keys").stat().st_size // 8 for name in names)])
-    repeats = np.memmap(f"{folder}/repeats", np.uint8, "w+", shape=max(int(starts[-1]), 1))
-    groups = -(-int(starts[-1]) // pairs_together)
+    counts = [Path(folder, f"{name}.keys").stat().st_size // 8 for name in names]
+    starts = np.cumsum([0, *counts])
+    repeats = _make_marks(f"{folder}/repeats", counts)
+    groups = -(-sum(counts) // pairs_together)
     for group in range(groups):
         keys, positions = _group(folder, names, starts, group, groups)
         first = np.unique(keys, return_index=True)[1]  # the first of equal keys
         repeated = np.ones(len(keys), bool)
         repeated[first] = False
         repeats[positions[repeated]] = 1
-    for name, start, end in zip(names, starts, starts[1:], strict=False):
-        write_atomically(f"{folder}/{name}.repeats", repeats[start:end].tobytes())
+    for name, start, count in zip(names, starts, counts, strict=False):
+        write_atomically(f"{folder}/{name}.repeats", repeats[start : start + count].tobytes())
     Path(folder, "repeats").unlink()
 
 
 def read_repeats(folder: str, name: str) -> bytes:
     """Returns a byte for each pair of a block: 1 if it repeats an earlier one, else 0."""
     return Path(folder, f"{name}.repeats").read_bytes()
+
+
+def _make_marks(path: str, counts: Sequence[int]) -> np.memmap:
+    """Returns a byte for each pair, 0, kept in a file so as not to grow with the corpus in memory.
+
+    The zeros are written, not left out: else a full disk would show as a SIGBUS, not an OSError.
+    """
+    with open(path, "wb") as file:
+        for count in counts:
+            file.write(bytes(count))
+        file.write(b"\0")  # what is empty cannot be mapped
+    return np.memmap(path, np.uint8, "r+")
 
 
 def _group(

@@ -1,6 +1,7 @@
 """The command from raw text to a dataset directory, as a user runs it."""
 
 import collections
+import gzip
 import subprocess
 import sys
 from pathlib import Path
@@ -110,6 +111,7 @@ def test_the_command_reports_and_names_the_next_one(tmp_path: Path) -> None:
         ({"target_files": "{tmp}/short"}, "train.en has 500 lines but {tmp}/short has 2"),
         ({"source_files": "{tmp}/latin1"}, "{tmp}/latin1, line 4: byte 0xfc is not UTF-8"),
         ({"source_files": "{tmp}/empty", "target_files": "{tmp}/empty"}, "are empty"),
+        ({"source_files": "{tmp}/cut.gz"}, "{tmp}/cut.gz"),
         ({"source_files": "{tmp}/nowhere"}, "no file {tmp}/nowhere"),
         ({"output_dir": "/proc/beamformer"}, "cannot use /proc/beamformer"),
         ({"vocabulary_size": "99999"}, "--vocabulary_size=99999 is more than this corpus can fill"),
@@ -127,6 +129,7 @@ def test_a_users_mistake_is_one_line(
     config = configure(tmp_path, "out")
     (tmp_path / "short").write_text("a\nb\n")
     (tmp_path / "empty").write_text("")
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(b"a line\n" * 500)[:-12])
     (tmp_path / "latin1").write_bytes(b"a\n" * 3 + b"f\xfcr\n" + b"a\n" * 496)
     values = {name: value.format(tmp=tmp_path) for name, value in changes.items()}
     arguments = command(config, **values)[3:]

@@ -1,15 +1,20 @@
 """Preprocessing again: after a kill, on a full disk, elsewhere, with other flags."""
 
+import dataclasses
+import gzip
 import json
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from pipeline import schema, stages
+from pipeline import cli, schema, stages
+from pipeline.cleaning import CleaningConfig
 from pipeline.errors import UserError
 from pipeline.subwords import LEARNERS
 from tests.integration.preprocessing import ROOT, build, configure, contents
@@ -122,15 +127,54 @@ def test_a_write_that_a_kill_cut_off_leaves_nothing_in_the_dataset(
     assert contents(build(config).directory) == contents(whole.directory)
 
 
-def test_a_full_disk_is_explained_and_survived(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+# One kind of file after the other: those of the driver, then those of workers.
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "raw",
+        "key.json",
+        "pairs",
+        ".repeats",
+        "counts",
+        "subwords.model",
+        "final/train",
+        "dataset.json",
+    ],
+)
+def test_a_full_disk_is_one_line_and_survived(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    config = configure(tmp_path, "out")
-    monkeypatch.setattr(stages.EncodePairs, "_write_shard", full_disk)
-    with pytest.raises(UserError, match="EncodePairs cannot write to .*: No space left on device"):
-        build(config)
+    config = configure(tmp_path, "out", cleaning=CleaningConfig(drop_duplicates=True))
+    gzipped: dict[str, Any] = {}
+    for name in ("source_files", "target_files"):  # so that the driver has to cut them
+        plain = Path(getattr(config, name)[0])
+        Path(f"{plain}.gz").write_bytes(gzip.compress(plain.read_bytes()))
+        gzipped[name] = (f"{plain}.gz",)
+    config = dataclasses.replace(config, **gzipped)
+    monkeypatch.setattr(sys, "argv", ["preprocess"])
+    monkeypatch.setattr(os, "replace", full_disk_for(kind))
+    with pytest.raises(SystemExit) as exit:
+        cli.run(lambda _: None if build(config) else None)
+    assert exit.value.code == 2
+    error = capsys.readouterr().err.strip().split("\n")[-1]
+    assert error.startswith("error: ") and "No space left on device" in error
+    assert not list((tmp_path / "out").rglob("*.tmp"))  # which would take the room
     monkeypatch.undo()
-    assert contents(build(config).directory) == contents(build(configure(tmp_path, "b")).directory)
+    assert contents(build(config).directory) == contents(
+        build(dataclasses.replace(config, output_dir=str(tmp_path / "b"))).directory
+    )
+
+
+def full_disk_for(kind: str) -> Callable[[str, str], None]:
+    """Returns an `os.replace` that fails for files with `kind` in their path in the staging."""
+    replace = os.replace
+
+    def fail_or_replace(temporary: str, path: str) -> None:
+        if kind in str(path).partition(".staging")[2]:
+            raise OSError(28, "No space left on device")
+        replace(temporary, path)
+
+    return fail_or_replace
 
 
 def full_disk(*_: object) -> None:
