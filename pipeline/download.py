@@ -6,6 +6,7 @@ use. A file that somebody put there by hand is taken as it is, and verified as w
 """
 
 import dataclasses
+import errno
 import hashlib
 import http.client
 import os
@@ -77,11 +78,14 @@ def _fetch_from_any(download: Download, path: Path, wait: Callable[[float], Any]
             _fetch_from(url, download, path, wait)
             return
         except (*_BROKEN, UserError) as error:
+            if _is_local(error):
+                raise
             problems.append(f"{urllib.parse.urlsplit(url).netloc}: {_describe(error)}")
             logging.warning("%s: %s", url, _describe(error))
+    reasons = "; ".join(dict.fromkeys(problems))
     raise UserError(
-        f"cannot download {path.name} ({'; '.join(dict.fromkeys(problems))}): try again when the network is "
-        f"there, or put the file of {download.urls[0]} at {path}"
+        f"cannot download {path.name} ({reasons}): try again when the network is there, or put "
+        f"the file of {download.urls[0]} at {path}"
     )
 
 
@@ -117,8 +121,9 @@ def _receive_all(url: str, part: Path, wait: Callable[[float], Any], *, has_chec
                 raise
             problem: Exception = error
         except _BROKEN as error:
-            if isinstance(error, urllib.error.URLError) and not reached:
-                raise  # no such host, no network: waiting does not help
+            # No such host, no network, a full disk: waiting does not help.
+            if _is_local(error) or (isinstance(error, urllib.error.URLError) and not reached):
+                raise
             problem = error
         grown = part.exists() and part.stat().st_size > size
         reached |= grown
@@ -188,6 +193,13 @@ def _digest(path: Path, like: str) -> str:
     algorithm = like.partition(":")[0]
     with open(path, "rb") as file:
         return f"{algorithm}:{hashlib.file_digest(file, algorithm).hexdigest()}"
+
+
+def _is_local(error: Exception) -> bool:
+    """Returns whether a problem is this machine's, such as a full disk, and not the network's."""
+    if not isinstance(error, OSError) or isinstance(error, urllib.error.URLError):
+        return False
+    return error.filename is not None or error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 def _describe(error: Exception) -> str:

@@ -144,3 +144,15 @@ def test_a_new_download_forgets_what_was_unpacked_from_the_old(tmp_path: Path, w
     path.unlink()
     get(tmp_path, url)
     assert not folder.exists()
+
+
+def test_a_place_that_cannot_be_written_is_not_blamed_on_the_network(
+    tmp_path: Path, web: Web
+) -> None:
+    url = web.serve("/a", DATA)
+    part = tmp_path / f"127.0.0.1_{web.server_port}" / "a.part"
+    part.mkdir(parents=True)
+    with pytest.raises(IsADirectoryError) as caught:
+        get(tmp_path, url)
+    assert caught.value.filename == str(part)
+    assert len(web.requests) == 1
