@@ -13,7 +13,7 @@ import numpy as np
 
 from pipeline.schema import write_atomically
 
-_PAIRS_TOGETHER = 1 << 22  # keys, positions and their order: about 100 MiB
+_PAIRS_TOGETHER = 1 << 22  # with their positions and order about 300 MiB
 
 
 def write_keys(folder: str, name: str, keys: Sequence[bytes]) -> None:
