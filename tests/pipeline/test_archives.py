@@ -102,6 +102,15 @@ def test_a_cut_archive_is_named_and_leaves_no_copy(tmp_path: Path, name: str) ->
     assert not list((tmp_path / "out").rglob("*.*"))
 
 
+def test_a_copy_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
+    write_tar(tmp_path / "x.tar", [tarfile.TarInfo("a.en")], [b"line\n" * 100_000])
+    archive = tmp_path / "x.tar"
+    archive.write_bytes(archive.read_bytes()[:200_000])
+    with pytest.raises(UserError, match=r"x\.tar is a broken tar file"):
+        extract_members(str(archive), ["a.en"], str(tmp_path / "out"))
+    assert list((tmp_path / "out").iterdir()) == []
+
+
 def test_an_archive_without_a_member_is_explained(tmp_path: Path) -> None:
     archive = make_archive(tmp_path, "x.tar.bz2")
     with pytest.raises(UserError, match=r"is an archive: name a file in it, .*x\.tar\.bz2::"):

@@ -1,4 +1,5 @@
 import gzip
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,17 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 def test_unequal_numbers_of_files_are_refused() -> None:
     with pytest.raises(UserError, match="2 source and 1 target files"):
         file_texts(["a", "b"], ["c"])
+
+
+def test_members_and_test_sets_are_cut_as_text(tmp_path: Path) -> None:
+    segments = b'<doc>\n<seg id="1">one</seg>\n<seg id="2">two</seg>\n</doc>\n'
+    source = write(tmp_path / "s.sgm", segments)
+    with zipfile.ZipFile(tmp_path / "t.zip", "w") as archive:
+        archive.writestr("deep/t.de", "eins\nzwei\n")
+    target = f"{tmp_path / 't.zip'}::deep/t.de"
+    blocks, _ = cut_blocks("dev", file_texts([source], [target]), 9, str(tmp_path))
+    assert read_span(blocks[0].source) == ["one", "two"]
+    assert read_span(blocks[0].target) == ["eins", "zwei"]
 
 
 def table_of(path: Path, text: str) -> list[PairTable]:

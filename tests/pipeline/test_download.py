@@ -1,10 +1,12 @@
 import hashlib
 import socket
+import urllib.error
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from pipeline import download
 from pipeline.download import Download, fetch, members_folder
 from pipeline.errors import UserError
 from tests.pipeline.web import Web, serving
@@ -64,6 +66,27 @@ def test_a_later_run_resumes_what_an_earlier_one_left(tmp_path: Path, web: Web) 
 def test_a_server_without_ranges_starts_anew(tmp_path: Path, web: Web) -> None:
     get(tmp_path, web.serve("/a", DATA, cut_after=[100_000], ranges=False))
     assert [asked for _, asked in web.requests] == [None, "bytes=100000-"]
+
+
+def test_another_part_than_was_asked_for_is_refused(tmp_path: Path, web: Web) -> None:
+    url = web.serve("/a", DATA, cut_after=[100_000], shift=10)
+    with pytest.raises(UserError, match="the server sent another range than bytes 100000-"):
+        get(tmp_path, url, checksum=None)
+
+
+def test_a_network_that_goes_away_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problems: list[Exception] = [ConnectionResetError("reset"), urllib.error.URLError("no network")]
+
+    def receive(url: str, part: Path, *, has_checksum: bool) -> None:
+        done = {2: DATA[:9], 1: DATA[:9], 0: DATA}[len(problems)]
+        part.write_bytes(done)
+        if problems:
+            raise problems.pop(0)
+
+    monkeypatch.setattr(download, "_receive", receive)
+    get(tmp_path, "http://host/a")
 
 
 def test_a_file_that_changed_meanwhile_starts_anew(tmp_path: Path, web: Web) -> None:

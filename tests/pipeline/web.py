@@ -17,6 +17,7 @@ class Faults:
     errors: list[int] = dataclasses.field(default_factory=list)  # codes of the next answers
     ranges: bool = True  # whether parts of the file can be asked for
     etag: str = '"1"'
+    shift: int = 0  # bytes by which a part of the file starts too late
 
 
 class Web(ThreadingHTTPServer):
@@ -53,6 +54,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self.send_response(206 if start else 200)
         if start:
+            start += file.shift
             last = len(file.data) - 1
             self.send_header("Content-Range", f"bytes {start}-{last}/{len(file.data)}")
         self.send_header("ETag", file.etag)
