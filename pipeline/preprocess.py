@@ -4,6 +4,8 @@
         makes data/demo from the built-in English–German corpus
     python -m pipeline.preprocess --source_files=en.gz --target_files=de.gz --output_dir=data/mine
         makes a dataset of your own text, dev and test sets held out of it
+    python -m pipeline.preprocess --dataset=wmt14_en_de --output_dir=data/wmt14_en_de
+        downloads a named data set, verifies it, and makes a dataset of it
     python -m pipeline.preprocess --source_files=en.gz --target_files=de.gz --dry_run
         shows what each cleaning rule would drop of it, with examples
 
