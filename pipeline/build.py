@@ -158,7 +158,7 @@ class _Build:
         )
         for split, pairs in chosen.items():
             self.blocks[split] = [holdout.write_chosen(split, pairs, self.staging.final, folder)]
-            cleaned[split] = [{"lines": len(pairs), "dropped": {}}]
+            cleaned[split] = [{"lines": len(pairs), "recomposed": 0, "dropped": {}}]
             keys.update(text.sentence_key(source) for source, _ in pairs)
         self.heldout = frozenset(keys)
 

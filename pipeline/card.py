@@ -2,7 +2,7 @@
 
 import collections
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from pipeline.schema import SPLITS, Dataset, Shard, parse_example, read_records
 from pipeline.subwords import load_subwords
@@ -21,7 +21,7 @@ def describe(dataset: Dataset, samples: int) -> str:
     """
     sections = {
         "Inputs": _inputs(dataset),
-        "Pairs": _counts(dataset.counts),
+        "Pairs": _counts(dataset),
         "Buckets of train": _buckets(dataset),
         "Lengths of train": _lengths(dataset),
         "Samples of train": _samples(dataset, samples),
@@ -64,7 +64,8 @@ def _inputs(dataset: Dataset) -> list[str]:
     return [f"{line}  {one.name}" for line, one in zip(lines, dataset.corpora, strict=True)]
 
 
-def _counts(counts: Mapping[str, Mapping[str, int]]) -> list[str]:
+def _counts(dataset: Dataset) -> list[str]:
+    counts = dataset.counts
     if not counts:
         return []
     splits = [split for split in SPLITS if split in counts]
@@ -74,7 +75,8 @@ def _counts(counts: Mapping[str, Mapping[str, int]]) -> list[str]:
         sign = "" if name in ("read", "kept") else "- "
         cells = (counts[split].get(name) for split in splits)
         rows.append([f"{sign}{name}", *("" if n is None else f"{n:,}" for n in cells)])
-    return table(rows)
+    changed = (f"{dataset.recomposed.get(split, 0):,}" for split in splits)
+    return table([*rows, ["sides changed by Unicode NFC", *changed]])
 
 
 def _buckets(dataset: Dataset) -> list[str]:

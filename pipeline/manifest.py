@@ -59,6 +59,10 @@ def describe(
         corpora=tuple(corpora),
         counts=counts,
         padding_efficiency=_efficiency(splits["train"].shards),
+        recomposed={
+            split: sum(report["recomposed"] for report in reports)
+            for split, reports in cleaned.items()
+        },
         config=config.content(),
         directory=Path(final),
     )

@@ -86,6 +86,8 @@ class Dataset:
     counts: dict[str, dict[str, int]]  # by split: pairs read, kept, dropped by each rule
     padding_efficiency: dict[str, float]  # real share of positions, by bucket length and "total"
     config: dict[str, Any]  # every flag that changes the content
+    # By split: sides of pairs that Unicode NFC changed.
+    recomposed: dict[str, int] = dataclasses.field(default_factory=dict)
     fingerprint: str = ""  # identifies the content, whatever machine or path made it
     format_version: int = FORMAT_VERSION
     directory: Path = dataclasses.field(default=Path(), compare=False)

@@ -30,8 +30,9 @@ Report = dict[str, Any]
 class CleanPairs:
     """Reads a block, normalises its lines, drops pairs by rule and writes the rest as TSV.
 
-    The report counts lines and what each rule dropped, and names the `candidates` pairs with the
-    least sentence keys, as (key, row): the first of them over all blocks may be held out.
+    The report counts lines, sides that NFC changed and what each rule dropped. It names the
+    `candidates` pairs with the least sentence keys, as (key, row): the first of them over all
+    blocks may be held out.
     """
 
     folder: str
@@ -56,7 +57,12 @@ class CleanPairs:
             keys = [text.pair_key(*pair) for pair in pairs]
             duplicates.write_keys(self.folder, block.name, keys)
         candidates = self._candidates(pairs) if is_train else []
-        return {"lines": block.lines, "dropped": dropped, "candidates": candidates}
+        return {
+            "lines": block.lines,
+            "recomposed": text.count_recomposed(itertools.chain(sources, targets)),
+            "dropped": dropped,
+            "candidates": candidates,
+        }
 
     def _candidates(self, pairs: Sequence[Pair]) -> list[tuple[str, int]]:
         rows: dict[str, int] = {}

@@ -6,6 +6,7 @@ Every function is pure. The exported model normalises with TensorFlow ops that d
 
 import hashlib
 import unicodedata
+from collections.abc import Iterable
 
 # Bytes that are no UTF-8 live on as lone surrogates, until a rule drops the pair that holds them.
 _UTF8 = ("utf-8", "surrogateescape")
@@ -21,6 +22,11 @@ def normalize(line: str) -> str:
         line = unicodedata.normalize("NFC", line)
     # bytes.split() means ASCII whitespace; str.split() would take U+0085 and its like too.
     return b" ".join(line.encode(*_UTF8).split()).decode(*_UTF8)
+
+
+def count_recomposed(lines: Iterable[str]) -> int:
+    """Returns how many of the lines Unicode NFC changes."""
+    return sum(not unicodedata.is_normalized("NFC", line) for line in lines)
 
 
 def sentence_key(sentence: str) -> bytes:

@@ -211,5 +211,6 @@ def test_overlap_with_given_dev_text_may_stay(tmp_path: Path) -> None:
     rules = CleaningConfig(drop_overlap=False)
     dataset = build(configure(tmp_path, "kept", **files, cleaning=rules))
     assert dataset.splits["train"].pairs == 500
+    assert dataset.counts["train"]["length_ratio"] == 0  # a rule that found nothing says so
     with pytest.raises(UserError, match="no pair is left"):
         build(configure(tmp_path, "dropped", **files))

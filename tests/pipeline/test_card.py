@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from pipeline import card
-from pipeline.schema import Dataset
+from pipeline.schema import Dataset, parse_example, read_records
 from tests.integration.preprocessing import build, configure
 
 
@@ -29,7 +29,8 @@ def test_the_card_names_what_was_read_and_dropped(dataset: Dataset) -> None:
     assert len(inputs) == 1 and inputs[0].startswith("train 500 lines SHA-256 ")
     pairs = section(text, "Pairs")
     assert pairs[:2] == ["train dev test", "read 500 20 20"]
-    assert "- held_out 40" in pairs and pairs[-1] == "kept 460 20 20"
+    assert "- held_out 40" in pairs and pairs[-2] == "kept 460 20 20"
+    assert pairs[-1] == "sides changed by Unicode NFC 0 0 0"
 
 
 def test_the_card_shows_padding_by_bucket(dataset: Dataset) -> None:
@@ -45,8 +46,16 @@ def test_the_histogram_holds_every_pair_of_a_small_corpus(dataset: Dataset) -> N
     title, *rows = section(card.describe(dataset, samples=0), "Lengths of train")
     assert title.endswith("460 of 460 pairs")
     assert len(rows) <= 16
+    lengths = [
+        max(map(len, parse_example(record)))
+        for shard in dataset.splits["train"].shards
+        for record in read_records(dataset.path(shard.path))
+    ]
     shares = [float(row.split()[1].removesuffix("%")) for row in rows]
-    assert sum(shares) == pytest.approx(100, abs=1)
+    for row, share in zip(rows, shares, strict=True):
+        first, last = map(int, row.split()[0].split("–"))
+        expected = sum(first <= length <= last for length in lengths) / len(lengths)
+        assert share == pytest.approx(100 * expected, abs=0.051)
     bars = [row.count("█") for row in rows]
     assert bars.index(40) == shares.index(max(shares))
 

@@ -37,6 +37,7 @@ def make_dataset(directory: Path) -> Dataset:
         corpora=(Corpus("train", "ü.en + ü.de", "ef", 3),),
         counts={"train": {"read": 3, "kept": 2, "too_long": 1}},
         padding_efficiency={"8": 0.72, "total": 0.72},
+        recomposed={"train": 1},
         config={"max_length": 16},
         directory=directory,
     )

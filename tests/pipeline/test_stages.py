@@ -31,9 +31,9 @@ def rules(**config: Any) -> cleaning.PairRules:
 
 
 def test_cleaning_normalises_and_counts_what_it_drops(tmp_path: Path) -> None:
-    block = block_of(tmp_path, [" a\tb ", "", "x", "a a a a"], ["c", "c", " ", "b"])
+    block = block_of(tmp_path, [" a\tb ", "", "x", "a a a a"], ["c", "u\u0308", " ", "b"])
     report = stages.CleanPairs(str(tmp_path), rules(max_length_ratio=3.0), 0)(block)
-    assert report["lines"] == 4
+    assert report["lines"] == 4 and report["recomposed"] == 1
     assert report["dropped"] == {"empty_side": 2, "length_ratio": 1}
     assert stages.read_pairs(str(tmp_path), block.name) == [("a b", "c")]
 

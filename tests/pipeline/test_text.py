@@ -27,3 +27,8 @@ def test_keys_are_the_same_on_every_machine() -> None:
     assert text.sentence_key("Zwei Hunde").hex() == "1bbe1d71c6171620"
     assert text.pair_key("Two dogs", "Zwei Hunde").hex() == "121670b6db4332cf"
     assert text.pair_key("a b", "c") != text.pair_key("a", "b c")
+
+
+def test_lines_that_the_normal_form_changes_are_counted() -> None:
+    lines = ["Tür", unicodedata.normalize("NFD", "Tür"), "tea", "\u212bngstr\u00f6m", ""]
+    assert text.count_recomposed(lines) == 2
