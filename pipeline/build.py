@@ -85,10 +85,11 @@ def _cut(config: PreprocessConfig, staging: Staging) -> tuple[dict[str, list[Blo
 
 def _check_same(config: PreprocessConfig, completed: dict[str, Any]) -> None:
     """Raises UserError when a complete dataset was made with other flags."""
+    before = PreprocessConfig().content() | completed  # flags added since were as by default
     for name, value in config.content().items():
-        if completed.get(name) != value:
+        if before[name] != value:
             raise UserError(
-                f"{config.output_dir} holds a dataset made with --{name}={completed.get(name)}, "
+                f"{config.output_dir} holds a dataset made with --{name}={before[name]}, "
                 f"received --{name}={value}: choose another --output_dir"
             )
 

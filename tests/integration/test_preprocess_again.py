@@ -23,8 +23,9 @@ MOMENTS = 20
 
 
 def test_workers_runs_and_places_leave_the_same_bytes(tmp_path: Path) -> None:
-    plain = build(configure(tmp_path, "one"))
-    again = build(configure(tmp_path, "two", num_workers=2))
+    rules = CleaningConfig(drop_duplicates=True, min_script_share=0.5)
+    plain = build(configure(tmp_path, "one", cleaning=rules))
+    again = build(configure(tmp_path, "two", cleaning=rules, num_workers=2))
     assert contents(plain.directory) == contents(again.directory)
 
 
@@ -42,6 +43,16 @@ def test_a_complete_directory_of_another_configuration_is_refused(tmp_path: Path
     message = "made with --max_length=256, received --max_length=99: choose another --output_dir"
     with pytest.raises(UserError, match=message):
         build(configure(tmp_path, "out", max_length=99))
+
+
+def test_a_flag_added_since_a_dataset_was_made_was_as_by_default(tmp_path: Path) -> None:
+    dataset = build(configure(tmp_path, "out"))
+    config = {name: value for name, value in dataset.config.items() if name != "drop_duplicates"}
+    schema.write_manifest(dataclasses.replace(dataset, config=config))
+    schema.mark_completed(dataset.directory)
+    assert build(configure(tmp_path, "out")).config == config
+    with pytest.raises(UserError, match="made with --drop_duplicates=False, received"):
+        build(configure(tmp_path, "out", cleaning=CleaningConfig(drop_duplicates=True)))
 
 
 def test_a_directory_of_other_files_is_refused_and_untouched(tmp_path: Path) -> None:
