@@ -67,7 +67,7 @@ def describe(config: PreprocessConfig) -> str:
             trial.add(pair)
     lines = sum(block.lines for block in train)
     head = (
-        f"Dry run on the first {each:,} lines of each of {len(train):,} blocks: "
+        f"Dry run on the first {each:,} lines of every block ({len(train):,}): "
         f"{trial.pairs:,} of {lines:,} pairs; nothing is written"
     )
     return "\n".join([head, *trial.describe()])

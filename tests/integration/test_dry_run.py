@@ -82,7 +82,7 @@ def test_the_first_lines_of_each_block_are_tried(
     monkeypatch.setattr(dry_run, "_SAMPLED_LINES", 4)
     config = PreprocessConfig(**corpus, block_lines=4)
     text = dry_run.describe(config)
-    assert "first 2 lines of each of 2 blocks: 4 of 8 pairs; nothing is written" in text
+    assert "first 2 lines of every block (2): 4 of 8 pairs; nothing is written" in text
 
 
 def test_a_rule_shows_at_most_two_different_pairs(corpus: dict[str, Any]) -> None:
@@ -103,6 +103,6 @@ def test_the_command_writes_nothing(corpus: dict[str, Any], tmp_path: Path) -> N
     shown = succeed(
         "-m", "pipeline.preprocess", "--dry_run", f"--output_dir={tmp_path / 'out'}", *arguments
     )
-    assert shown.startswith("Dry run on the first 1,000 lines of each of 1 blocks")
+    assert shown.startswith("Dry run on the first 1,000 lines of every block (1): 8 of 8 pairs")
     assert "tea \\x82" in shown  # made visible
     assert sorted(tmp_path.rglob("*")) == before
