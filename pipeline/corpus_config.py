@@ -17,9 +17,9 @@ class CorpusConfig:
     dataset: str | None = field(
         default=None,
         metadata={
-            "help": "Named data set to train on, with its own dev and test: "
-            f"{', '.join(DATASETS)}; or hf:OWNER/NAME or hf:OWNER/NAME:CONFIGURATION from "
-            "Hugging Face. Either direction."
+            "help": "Named data set to train on, in either direction, with its own dev and test. "
+            + "".join(f"{name}: {each.description}. " for name, each in DATASETS.items())
+            + "hf:OWNER/NAME or hf:OWNER/NAME:CONFIGURATION: from the Hugging Face hub."
         },
     )
     dev_dataset: str | None = field(

@@ -50,7 +50,7 @@ EVALUATION_SETS = {
 }
 DATASETS = {
     f"multi30k_en_{foreign}": NamedDataset(
-        f"Multi30k English–{name}: 29,000 image captions",
+        f"Multi30k English–{name}, 29,000 image captions",
         ("en", foreign),
         (_TRAIN,),
         "multi30k_val",

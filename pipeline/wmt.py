@@ -96,7 +96,7 @@ _NEWS_V9, _NEWS_V13 = "training/news-commentary-v9", "training-parallel-nc-v13/n
 
 DATASETS = {
     "wmt14_en_de": NamedDataset(
-        "WMT14 English–German as the task defined it: 4,520,620 pairs (§5.1)",
+        "WMT14 English–German as the task defined it, 4,520,620 pairs (4.5 million in §5.1)",
         ("en", "de"),
         (
             _EUROPARL_DE,
@@ -107,7 +107,7 @@ DATASETS = {
         "newstest2014",
     ),
     "wmt14_en_de_t2t": NamedDataset(
-        "English–German as Tensor2Tensor reads it: News Commentary v13 in place of v9",
+        "the same as Tensor2Tensor reads it, News Commentary v13 in place of v9",
         ("en", "de"),
         (
             _EUROPARL_DE,
@@ -118,7 +118,7 @@ DATASETS = {
         "newstest2014",
     ),
     "wmt14_en_fr": NamedDataset(
-        "WMT14 English–French: 40,842,333 pairs (§5.1)",
+        "WMT14 English–French, 40,842,333 pairs (36 million in §5.1)",
         ("en", "fr"),
         (
             _corpus("europarl_v7", EUROPARL_V7, "training/europarl-v7", "fr", 2_007_723),
