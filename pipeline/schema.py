@@ -116,7 +116,8 @@ def load_dataset(directory: str | Path) -> Dataset:
     """Returns the dataset in a directory, after checking that it is complete.
 
     Raises:
-      UserError: the directory is missing, unfinished, of another version, or lacks a shard.
+      UserError: the directory is missing, unfinished, of another version, lacks a shard, or its
+        subwords or its manifest are damaged.
     """
     directory = Path(directory)
     if not directory.is_dir():
@@ -138,7 +139,7 @@ def load_dataset(directory: str | Path) -> Dataset:
             f"make it again with {_COMMAND} and a new directory"
         )
     dataset = Dataset.from_json(text, directory)
-    _check_sizes(dataset)
+    _check_files(dataset)
     return dataset
 
 
@@ -180,8 +181,15 @@ def _split(values: dict[str, Any]) -> Split:
     return Split(**values, shards=shards)
 
 
-def _check_sizes(dataset: Dataset) -> None:
-    """Raises UserError for a shard whose damage can be noticed without reading it."""
+def _check_files(dataset: Dataset) -> None:
+    """Raises UserError for damage that can be noticed without reading the shards."""
+    subwords = Path(dataset.path(dataset.subwords_path))
+    data = subwords.read_bytes() if subwords.exists() else b""
+    if hashlib.sha256(data).hexdigest() != dataset.subwords_sha256:
+        raise UserError(
+            f"{subwords} is not what was written, its checksum does not match: "
+            f"delete {dataset.directory} and preprocess again"
+        )
     for shard in (shard for split in dataset.splits.values() for shard in split.shards):
         path = Path(dataset.path(shard.path))
         size = path.stat().st_size if path.exists() else None

@@ -4,7 +4,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 
-from pipeline.schema import Dataset
+from pipeline.schema import SPLITS, Dataset
 
 # Flagfiles whose experiment starts from this directory; others start from the paper's base.
 _FLAGFILES = {"data/demo": "configs/demo.flags", "data/multi30k": "configs/multi30k.flags"}
@@ -29,7 +29,7 @@ def summarize(dataset: Dataset, seconds: float) -> str:
         [
             f"{directory}: {dataset.source_language} → {dataset.target_language}, "
             f"{dataset.vocabulary_size} {dataset.subwords} subwords, {seconds:.1f} s",
-            *(_describe_counts(name, counts) for name, counts in dataset.counts.items()),
+            *(_describe_counts(split, dataset.counts[split]) for split in SPLITS),
             f"  tokens: {tokens[0]:,} source, {tokens[1]:,} target in buckets of "
             f"{', '.join(map(str, buckets))}",
             f"  padding efficiency: {dataset.padding_efficiency['total']:.1%}",

@@ -1,4 +1,5 @@
 import dataclasses
+import hashlib
 import json
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from pipeline.schema import (
 def make_dataset(directory: Path) -> Dataset:
     (directory / "train").mkdir(parents=True)
     (directory / "train/a.tfrecord").write_bytes(b"12345")
+    (directory / "subwords.model").write_bytes(b"pieces")
     shard = Shard("train/a.tfrecord", 8, 2, 11, 12, bytes=5, sha256="ab")
     return Dataset(
         name="tiny",
@@ -27,7 +29,7 @@ def make_dataset(directory: Path) -> Dataset:
         target_language="de",
         subwords="bpe",
         subwords_path="subwords.model",
-        subwords_sha256="cd",
+        subwords_sha256=hashlib.sha256(b"pieces").hexdigest(),
         vocabulary_size=300,
         bucket_lengths=(8, 16),
         splits={
@@ -102,6 +104,15 @@ def test_an_edited_manifest_is_refused(complete: Path, change: tuple[bytes, byte
 def test_a_lost_or_truncated_shard_is_named(complete: Path, damage) -> None:  # type: ignore[no-untyped-def]
     damage(complete / "train/a.tfrecord")
     with pytest.raises(UserError, match="train/a.tfrecord has .*expected 5 bytes"):
+        load_dataset(complete)
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda path: path.unlink(), lambda path: path.write_bytes(b"pieceS")]
+)
+def test_lost_or_damaged_subwords_are_refused(complete: Path, damage) -> None:  # type: ignore[no-untyped-def]
+    damage(complete / "subwords.model")
+    with pytest.raises(UserError, match="subwords.model is not what was written"):
         load_dataset(complete)
 
 
