@@ -16,10 +16,11 @@ def normalize(line: str) -> str:
     r"""Returns the line in Unicode NFC, with each run of ASCII whitespace made one space.
 
     ASCII whitespace is `[ \t\n\r\f\v]`; both ends are stripped. Other blanks (U+00A0, U+0085,
-    U+2028) are text. Example: `"Zwei \t Hunde\r"` becomes `"Zwei Hunde"`.
+    U+2028) are text. U+2581, which subwords take for a space, becomes the underscore it looks
+    like. Example: `"Zwei \t Hunde\r"` becomes `"Zwei Hunde"`.
     """
     if not line.isascii():
-        line = unicodedata.normalize("NFC", line)
+        line = unicodedata.normalize("NFC", line).replace("\u2581", "_")
     # bytes.split() means ASCII whitespace; str.split() would take U+0085 and its like too.
     return b" ".join(line.encode(*_UTF8).split()).decode(*_UTF8)
 

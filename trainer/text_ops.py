@@ -90,6 +90,7 @@ def _normalize(text: tf.Tensor) -> tf.Tensor:
     """Does exactly what `pipeline.text.normalize` does; invalid UTF-8 becomes U+FFFD."""
     valid = tf.strings.unicode_transcode(text, "UTF-8", "UTF-8")
     composed = tensorflow_text.normalize_utf8(valid, "NFC")
+    unmarked = tf.strings.regex_replace(composed, "\u2581", "_")
     return tf.strings.regex_replace(
-        tf.strings.regex_replace(composed, r"[ \t\n\r\f\v]+", " "), "^ | $", ""
+        tf.strings.regex_replace(unmarked, r"[ \t\n\r\f\v]+", " "), "^ | $", ""
     )

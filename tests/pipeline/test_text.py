@@ -12,6 +12,7 @@ from pipeline import text
         ("line\nfeed", "line feed"),
         (unicodedata.normalize("NFD", "Tür"), "Tür"),
         ("a\u00a0b\u0085c\u2028d \u3000e\x1cf", "a\u00a0b\u0085c\u2028d \u3000e\x1cf"),
+        ("\u2581a b\u2581c", "_a b_c"),
         (" \t ", ""),
         ("", ""),
         ("👩‍👩‍👧 ﬁ", "👩‍👩‍👧 ﬁ"),

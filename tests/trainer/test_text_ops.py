@@ -23,6 +23,7 @@ HARD_LINES = [
     "non\u00a0breaking and\u0085next\u2028line\u3000wide",
     "\u4e2d\u6587 \u0440\u0443\u0441\u0441\u043a\u0438\u0439 \uac00\u1100\u1161",
     "## ##s <unk> </s> <pad>",
+    "\u2581a b\u2581c \u2581",  # what subwords mark a space with
     "\u200bzero\ufeff width\u00ad",
     "x" * 300,
 ]
