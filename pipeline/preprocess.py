@@ -25,18 +25,16 @@ from pipeline.config import PreprocessConfig
 def main(argv: list[str]) -> None:
     """Runs the command; `argv` holds the program name and Beam's options."""
     config = cli.config_from_flags(PreprocessConfig)
-    if config.dry_run:
-        from pipeline import dry_run
-
-        print(dry_run.describe(config))
-        return
     # Imported late: --help need not wait for Beam, which also warns about lacking Google clients.
     logging.disable(logging.WARNING)
-    from pipeline import build, runners, summary
+    from pipeline import build, dry_run, runners, summary
 
     logging.disable(logging.NOTSET)
     our_flags = usage.our_flags(flags.FLAGS)
     options = runners.make_options(config.runner, config.num_workers, argv[1:], our_flags)
+    if config.dry_run:
+        print(dry_run.describe(config))
+        return
     with summary.timed() as seconds:
         dataset = build.build_dataset(config, options)
     print(summary.summarize(dataset, seconds()))

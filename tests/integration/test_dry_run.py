@@ -10,7 +10,7 @@ import pytest
 from pipeline import dry_run
 from pipeline.cleaning import CleaningConfig
 from pipeline.config import PreprocessConfig
-from tests.integration.commands import succeed
+from tests.integration.commands import refuse, succeed
 
 PAIRS = [
     ("The dogs run.", "Die Hunde laufen."),
@@ -106,3 +106,8 @@ def test_the_command_writes_nothing(corpus: dict[str, Any], tmp_path: Path) -> N
     assert shown.startswith("Dry run on the first 1,000 lines of every block (1): 8 of 8 pairs")
     assert "tea \\x82" in shown  # made visible
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_mistyped_flag_is_refused_in_a_dry_run_too() -> None:
+    line = refuse("-m", "pipeline.preprocess", "--dry_run", "--max_lenth=9")
+    assert "unknown flag --max_lenth; nearest: --max_length" in line
