@@ -18,6 +18,7 @@ PIPELINE = (
     "numpy",
     "pyarrow",
     "sentencepiece",
+    "tqdm",
     "zstandard",
 )
 TRAIN = (
@@ -26,7 +27,6 @@ TRAIN = (
     "tensorboard",
     "tensorflow",
     "tensorflow-text",
-    "tqdm",
 )
 CHECKS = ("mypy", "pytest", "ruff")
 

@@ -65,7 +65,7 @@ class Corpus:
 
     split: str
     name: str  # of the files, source and target
-    sha256: str  # of the text as it was read, source then target
+    sha256: str  # of the text as it was read: source then target, or pair by pair
     lines: int
 
 
