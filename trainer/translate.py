@@ -53,7 +53,8 @@ def main(_: list[str]) -> None:
     else:
         run = load_run(model.run_dir)
         search = cli.override_from_flags(run.search)
-        translate = load_translator(run, model.checkpoint, search)[0].translate
+        translator = load_translator(run, model.checkpoint, search)[0]
+        translate = translator.translate  # which alone would not keep the translator alive
     translations = translate_all(translate, sentences)
     text = "".join(f"{translation.text}\n" for translation in translations).encode()
     if files.output_file:
