@@ -16,14 +16,14 @@ def start_tensorflow() -> None:
     os.environ["KERAS_BACKEND"] = "tensorflow"
     chatty = "TF_CPP_MIN_LOG_LEVEL" in os.environ
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    with contextlib.nullcontext() if chatty else _silent_stderr():
+    with contextlib.nullcontext() if chatty else silent_stderr():
         import tensorflow as tf
 
         tf.config.list_logical_devices()
 
 
 @contextlib.contextmanager
-def _silent_stderr() -> Iterator[None]:
+def silent_stderr() -> Iterator[None]:
     """Holds back what even C++ code writes to standard error; shows it after an exception."""
     sys.stderr.flush()
     saved = os.dup(2)

@@ -12,6 +12,7 @@ import tensorflow_text
 from pipeline import wordpiece
 from pipeline.schema import END_ID, PADDING_ID
 from pipeline.subwords import FILE_NAMES, WORDPIECE
+from trainer.startup import silent_stderr
 
 
 class TextOps(tf.Module, abc.ABC):
@@ -42,9 +43,10 @@ class BytePairOps(TextOps):
     def __init__(self, path: str) -> None:
         """Loads a SentencePiece model file, which becomes part of the graph."""
         super().__init__(name="byte_pairs")
-        self._tokenizer = tensorflow_text.SentencepieceTokenizer(
-            Path(path).read_bytes(), out_type=tf.int32
-        )
+        with silent_stderr():  # it announces every model that does not normalise
+            self._tokenizer = tensorflow_text.SentencepieceTokenizer(
+                Path(path).read_bytes(), out_type=tf.int32
+            )
 
     def _tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
         return self._tokenizer.tokenize(text)

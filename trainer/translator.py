@@ -19,6 +19,7 @@ from pipeline.errors import UserError
 from pipeline.schema import END_ID
 from trainer.checkpoints import Checkpoint, find_checkpoint, load_weights
 from trainer.run_directory import Run
+from trainer.startup import silent_stderr
 from trainer.text_ops import TextOps, load_text_ops
 
 Translate = Callable[..., dict[str, tf.Tensor]]
@@ -123,7 +124,8 @@ def load_saved_model(directory: str) -> Translate:
             f"no SavedModel in {directory} (it has no saved_model.pb): "
             f"make one with python -m trainer.export --output_dir={directory} --run_dir=…"
         )
-    model = tf.saved_model.load(directory)
+    with silent_stderr():
+        model = tf.saved_model.load(directory)
     translate = model.signatures["serving_default"]
     translate.keep_alive = model  # a signature alone would let go of the variables
     return translate
