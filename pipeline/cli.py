@@ -85,13 +85,17 @@ def override_from_flags(config: Config, flag_values: flags.FlagValues = flags.FL
     Raises:
       UserError: the dataclass refuses the values.
     """
-    fields = dataclasses.fields(config)  # type: ignore[arg-type]
-    given = [field.name for field in fields if flag_values[field.name].present]
     try:
-        values = {name: flag_values[name].value for name in given}
+        values = {name: flag_values[name].value for name in given_flags(type(config), flag_values)}
         return dataclasses.replace(config, **values)  # type: ignore[type-var]
     except ValueError as error:
         raise UserError(str(error)) from error
+
+
+def given_flags(config_class: type, flag_values: flags.FlagValues = flags.FLAGS) -> list[str]:
+    """Returns the names of a configuration's flags that were given on the command line."""
+    names = [field.name for field in dataclasses.fields(config_class)]
+    return [name for name in names if flag_values[name].present]
 
 
 def run(main: Callable[[list[str]], int | None], *, allow_unknown: bool = False) -> None:

@@ -43,6 +43,7 @@ def main(_: list[str]) -> None:
     """Reads the flags and the text, translates, and writes."""
     files = cli.config_from_flags(TextFiles)
     model = cli.config_from_flags(TrainedModel)
+    _refuse_both(files.saved_model)
     sentences = _read(files.input_file)
 
     start_tensorflow()
@@ -62,6 +63,16 @@ def main(_: list[str]) -> None:
         logging.info("%d translations written: %s", len(translations), files.output_file)
     else:
         sys.stdout.buffer.write(text)
+
+
+def _refuse_both(saved_model: str | None) -> None:
+    """Raises UserError if flags of a run are given for a SavedModel, which would ignore them."""
+    ignored = cli.given_flags(TrainedModel) + cli.given_flags(SearchConfig)
+    if saved_model and ignored:
+        raise UserError(
+            f"received --saved_model and --{ignored[0]}: which weights and how to search was "
+            "fixed by trainer.export; leave one out, or export again"
+        )
 
 
 def _read(path: str | None) -> list[str]:

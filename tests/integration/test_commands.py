@@ -189,6 +189,7 @@ def test_a_run_of_another_configuration_is_refused(trained: Path, dataset: Path)
         (["trainer.export", "--run_dir=runs/none", "--output_dir=x"], "no run in runs/none"),
         (["trainer.export", "--run_dir=runs/none"], "--output_dir is required"),
         (["trainer.translate", "--saved_model=none"], "no SavedModel in none"),
+        (["trainer.translate", "--saved_model=none", "--beam_size=4"], "and --beam_size"),
         (["trainer.translate", "--input_file=none.txt"], "none.txt"),
     ],
 )
