@@ -19,7 +19,6 @@ help:  ## Show this list
 
 DEMO_RESULTS := runs/demo/train.json runs/demo/evaluation-test.json runs/demo/saved_model/export.json
 
-demo: export TF_CPP_MIN_LOG_LEVEL := 2
 demo: $(ENVIRONMENT)  ## From raw text to a served translator on the built-in corpus, on CPU, in minutes
 	$(BIN)/python -m pipeline.preprocess --runner=DirectRunner --output_dir=data/demo
 	$(BIN)/python -m trainer.task --flagfile=configs/demo.flags
