@@ -121,7 +121,10 @@ def load_dataset(directory: str | Path) -> Dataset:
     """
     directory = Path(directory)
     if not directory.is_dir():
-        raise UserError(f"no dataset at {directory}: make it with {_COMMAND}{directory}")
+        raise UserError(
+            f"no dataset at {directory}: make it with {_COMMAND}{directory} and a corpus, "
+            "--dataset=NAME or --source_files=… --target_files=… (neither: the built-in one)"
+        )
     if not (directory / COMPLETED).exists():
         raise UserError(
             f"the dataset at {directory} has no {COMPLETED}: its preprocessing was interrupted or "
