@@ -5,12 +5,13 @@ from typing import Any
 import keras
 from keras import ops
 
-from model.config import TransformerConfig
+from model.config import SearchConfig, TransformerConfig
 from model.decoder import Decoder, KeysValues
 from model.encoder import Encoder
 from model.layers import SharedEmbedding
 from model.masks import PADDING_ID, causal_mask, padding_mask
 from model.positions import make_positions
+from model.search import Translations, beam_search
 
 Tensor = Any
 
@@ -18,8 +19,8 @@ Tensor = Any
 class Transformer(keras.Model):
     """The paper's encoder-decoder, with one embedding matrix for both languages and the output.
 
-    The weights exist as soon as the object does. Training calls the model; search calls `encode`
-    once and `decode_step` once per output position.
+    The weights exist as soon as the object does. Training calls the model; `search` calls
+    `encode` once and `decode_step` once per output position.
 
     Args:
         config: the architecture.
@@ -98,6 +99,33 @@ class Transformer(keras.Model):
         x = self._embed(tokens, ops.reshape(position, (1,)))
         x, past = self.decoder.step(x, past, memory, position=position, memory_mask=memory_mask)
         return self.embedding.logits(x), past
+
+    def search(self, source: Tensor, config: SearchConfig, *, end_id: int) -> Translations:
+        """Translates by beam search with the decoder's cache (§6.1).
+
+        Args:
+            source: int32 `[B, S]`, ids ending in the end symbol, then padding.
+            config: how to search; the longest translation is that of the source, in tokens, plus
+                `config.extra_length`, the end symbols counted in both.
+            end_id: the end symbol.
+
+        Returns:
+            `config.beam_size` translations of each sentence, best first.
+        """
+        memory_mask = padding_mask(source)
+        memory = self.decoder.project_memory(self.encode(source))
+        lengths = ops.sum(ops.cast(ops.not_equal(source, PADDING_ID), "int32"), axis=1)
+        limits = lengths + config.extra_length
+        rows = ops.shape(source)[0] * config.beam_size
+        return beam_search(
+            lambda tokens, position, past: self.decode_step(
+                tokens, past, memory, position=position, memory_mask=memory_mask
+            ),
+            self.decoder.empty_past(rows, ops.max(limits)),
+            length_limits=limits,
+            end_id=end_id,
+            config=config,
+        )
 
     def _embed(self, tokens: Tensor, positions: Tensor) -> Tensor:
         """Adds √D · embedding and positions in float32: bfloat16 cannot number far positions."""

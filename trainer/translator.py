@@ -8,12 +8,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import keras
 import tensorflow as tf
 
 from model.config import SearchConfig
-from model.masks import padding_mask
-from model.search import Translations, beam_search
+from model.search import Translations
 from model.transformer import Transformer
 from pipeline.errors import UserError
 from pipeline.schema import END_ID
@@ -63,35 +61,7 @@ class Translator(tf.Module):
 
     def search_ids(self, source: tf.Tensor) -> Translations:
         """Searches for translations of ids, int32 `[B, S]`, each ending in the end symbol."""
-        return search(self.transformer, source, self.search)
-
-
-def search(transformer: Transformer, source: tf.Tensor, config: SearchConfig) -> Translations:
-    """Runs beam search with the decoder's cache.
-
-    Args:
-        transformer: a trained model.
-        source: int32 `[B, S]`, ids ending in the end symbol, then padding.
-        config: how to search.
-
-    Returns:
-        `beam_size` translations of each sentence, best first.
-    """
-    ops = keras.ops
-    memory_mask = padding_mask(source)
-    memory = transformer.decoder.project_memory(transformer.encode(source))
-    lengths = ops.sum(ops.cast(source != 0, "int32"), axis=1)  # end symbols included, like limits
-    limits = lengths + config.extra_length
-    rows = ops.shape(source)[0] * config.beam_size
-    return beam_search(
-        lambda tokens, position, past: transformer.decode_step(
-            tokens, past, memory, position=position, memory_mask=memory_mask
-        ),
-        transformer.decoder.empty_past(rows, ops.max(limits)),
-        length_limits=limits,
-        end_id=END_ID,
-        config=config,
-    )
+        return self.transformer.search(source, self.search, end_id=END_ID)
 
 
 def load_translator(
