@@ -48,14 +48,14 @@ def train(
     buckets = make_buckets(dataset, "train", tokens_per_batch=tokens_per_batch, replicas=replicas)
     make_buckets(dataset, "dev", tokens_per_batch=tokens_per_batch, replicas=1)  # fails early
     run = open_run(transformer, training, search, dataset)
+    if _is_finished(run):
+        logging.info("%s is finished: %d steps", run.directory, training.train_steps)
+        return True
     keras.utils.set_random_seed(training.seed)
     if training.mixed_precision != "none":
         keras.config.set_dtype_policy(f"mixed_{training.mixed_precision}")
     with strategy.scope():
         learner = make_learner(run)
-    if _is_finished(run):
-        logging.info("%s is finished: %d steps", run.directory, training.train_steps)
-        return True
     checkpoint = restore_latest(run.directory, learner)
     first_step = checkpoint.step if checkpoint else 0
     _describe(run, buckets, strategy, learner, first_step)
@@ -150,8 +150,10 @@ def evaluate_dev(
 
 def _finish(run: Run, learner: Learner, dataset: Dataset) -> None:
     """Averages the last checkpoints and scores the average on dev (§6.1)."""
-    regular = [one for one in list_checkpoints(run.directory) if not one.interim]
-    last = regular[-run.training.average_checkpoints :]
+    checkpoints = list_checkpoints(run.directory)
+    regular = [one for one in checkpoints if not one.interim]
+    # A run stopped before its first regular checkpoint, then given fewer steps, has only the other.
+    last = (regular or checkpoints)[-run.training.average_checkpoints :]
     averaged = average_checkpoints(run.directory, last)
     load_weights(averaged, learner.transformer)
     values = evaluate_dev(run, _make_translator(run, learner), dataset)

@@ -141,8 +141,10 @@ def test_a_killed_run_resumes_to_the_same_bits(
 
 
 def test_a_terminated_run_saves_a_checkpoint_and_exits_0(dataset: Path, tmp_path: Path) -> None:
-    process = start(*train(dataset, tmp_path / "run", "--train_steps=100000"))
-    while not (tmp_path / "run" / "checkpoints").exists():
+    long = ("--train_steps=100000", "--checkpoint_every_steps=0", "--eval_every_steps=0")
+    process = start(*train(dataset, tmp_path / "run", *long))
+    metrics = tmp_path / "run" / "metrics.jsonl"
+    while not (metrics.exists() and metrics.read_text()):
         assert process.poll() is None, process.communicate()[1]
         time.sleep(0.02)
     process.send_signal(signal.SIGTERM)
@@ -150,6 +152,9 @@ def test_a_terminated_run_saves_a_checkpoint_and_exits_0(dataset: Path, tmp_path
     assert process.returncode == 0, stderr
     assert "SIGTERM" in stderr
     assert "same command again" in stderr
+    shortened = train(dataset, tmp_path / "run", "--train_steps=1")
+    succeed(*shortened)  # the interim checkpoint, past step 1, is all there is to average
+    assert (tmp_path / "run" / "averaged").is_dir()
 
 
 def test_a_finished_run_is_left_alone(trained: Path, dataset: Path) -> None:
