@@ -7,6 +7,7 @@ from keras import ops
 Tensor = Any
 
 PADDING_ID = 0
+END_ID = 1
 
 
 def padding_mask(tokens: Tensor) -> Tensor:
@@ -19,6 +20,46 @@ def padding_mask(tokens: Tensor) -> Tensor:
         bool `[B, 1, 1, S]`.
     """
     return ops.expand_dims(ops.not_equal(tokens, PADDING_ID), axis=(1, 2))
+
+
+def number_sentences(tokens: Tensor) -> Tensor:
+    """Numbers the sentences of each row, which stand end to end, each closed by `END_ID`.
+
+    Args:
+        tokens: int `[B, S]`.
+
+    Returns:
+        int32 `[B, S]`, from 0; -1 for padding. `[7, 1, 4, 5, 1, 0]` gives `[0, 0, 1, 1, 1, -1]`.
+    """
+    ends = ops.cast(ops.equal(tokens, END_ID), "int32")
+    numbers = ops.cumsum(ends, axis=1) - ends
+    return ops.where(ops.equal(tokens, PADDING_ID), -1, numbers)
+
+
+def sentence_mask(queries: Tensor, keys: Tensor) -> Tensor:
+    """Lets a query look at its own sentence alone, or at the translation of its sentence.
+
+    Args:
+        queries: int `[B, T]`, from `number_sentences`.
+        keys: int `[B, S]`, likewise.
+
+    Returns:
+        bool `[B, 1, T, S]`.
+    """
+    return ops.equal(queries[:, None, :, None], keys[:, None, None, :])
+
+
+def positions_in_sentences(sentences: Tensor) -> Tensor:
+    """Counts the tokens of the same sentence before each one.
+
+    Args:
+        sentences: int `[B, T]`, from `number_sentences`.
+
+    Returns:
+        int32 `[B, T]`. `[0, 0, 1, 1, 1]` gives `[0, 1, 0, 1, 2]`.
+    """
+    earlier = sentence_mask(sentences, sentences) & causal_mask(ops.shape(sentences)[1])
+    return ops.sum(ops.cast(earlier[:, 0], "int32"), axis=-1) - 1
 
 
 def causal_mask(length: int | Tensor) -> Tensor:

@@ -17,10 +17,10 @@ class SinusoidalPositions(keras.layers.Layer):
     Position p has sin(p / 10000^(2i/D)) at index 2i and the cosine at index 2i + 1, in float32.
 
     Call arguments:
-        positions: int `[T]`, counted from 0.
+        positions: int of any shape `[…]`, counted from 0.
 
     Returns:
-        float32 `[T, D]`.
+        float32 `[…, D]`.
     """
 
     def __init__(self, config: TransformerConfig, name: str) -> None:
@@ -30,9 +30,9 @@ class SinusoidalPositions(keras.layers.Layer):
     def call(self, positions: Tensor) -> Tensor:
         exponents = ops.arange(0, self.model_dim, 2, dtype="float32") / self.model_dim
         frequencies = ops.exp(-math.log(10000.0) * exponents)  # [D/2]
-        angles = ops.cast(positions, "float32")[:, None] * frequencies[None, :]  # [T, D/2]
-        pairs = ops.stack([ops.sin(angles), ops.cos(angles)], axis=-1)  # [T, D/2, 2]
-        return ops.reshape(pairs, (-1, self.model_dim))
+        angles = ops.cast(positions, "float32")[..., None] * frequencies  # […, D/2]
+        pairs = ops.stack([ops.sin(angles), ops.cos(angles)], axis=-1)  # […, D/2, 2]
+        return ops.reshape(pairs, (*ops.shape(positions), self.model_dim))
 
 
 class LearnedPositions(keras.layers.Layer):
@@ -41,10 +41,10 @@ class LearnedPositions(keras.layers.Layer):
     Positions beyond `max_positions` share the last vector.
 
     Call arguments:
-        positions: int `[T]`, counted from 0.
+        positions: int of any shape `[…]`, counted from 0.
 
     Returns:
-        float32 `[T, D]`.
+        float32 `[…, D]`.
     """
 
     def __init__(self, config: TransformerConfig, name: str) -> None:

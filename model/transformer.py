@@ -9,7 +9,15 @@ from model.config import SearchConfig, TransformerConfig
 from model.decoder import Decoder, KeysValues
 from model.encoder import Encoder
 from model.layers import SharedEmbedding
-from model.masks import PADDING_ID, causal_mask, padding_mask
+from model.masks import (
+    END_ID,
+    PADDING_ID,
+    causal_mask,
+    number_sentences,
+    padding_mask,
+    positions_in_sentences,
+    sentence_mask,
+)
 from model.positions import make_positions
 from model.search import Translations, beam_search
 
@@ -22,14 +30,17 @@ class Transformer(keras.Model):
     The weights exist as soon as the object does. Training calls the model; `search` calls
     `encode` once and `decode_step` once per output position.
 
+    A row may hold several pairs end to end, which saves padding: sentence n of its target is the
+    translation of sentence n of its source, and none sees another.
+
     Args:
         config: the architecture.
         vocabulary_size: V, subwords shared by source and target, padding included.
 
     Call arguments:
-        source: int `[B, S]`, ids ending in the end symbol, then padding.
+        source: int `[B, S]`, sentences of ids, each closed by `END_ID`, then padding.
         target: int `[B, T]`, likewise. Position t sees only the target before t: the model shifts
-            it right itself, with padding as the start symbol.
+            each sentence right itself, with padding as the start symbol.
         training: whether dropout is active.
 
     Returns:
@@ -59,21 +70,24 @@ class Transformer(keras.Model):
 
     def call(self, source: Tensor, target: Tensor, training: bool = False) -> Tensor:
         memory = self.encode(source, training=training)
-        x = self._embed(shift_right(target), ops.arange(ops.shape(target)[1]))
+        sentences = number_sentences(target)
+        x = self._embed(shift_right(target), positions_in_sentences(sentences))
         x = self.decoder(
             self.target_dropout(x, training=training),
             memory,
-            self_mask=causal_mask(ops.shape(target)[1]),
-            memory_mask=padding_mask(source),
+            self_mask=sentence_mask(sentences, sentences) & causal_mask(ops.shape(target)[1]),
+            memory_mask=sentence_mask(sentences, number_sentences(source)),
             training=training,
         )
         return self.embedding.logits(x)
 
     def encode(self, source: Tensor, training: bool = False) -> Tensor:
         """Encodes `source`, int `[B, S]`, into the memory, float `[B, S, D]`."""
-        x = self._embed(source, ops.arange(ops.shape(source)[1]))
+        sentences = number_sentences(source)
+        x = self._embed(source, positions_in_sentences(sentences))
         x = self.source_dropout(x, training=training)
-        return self.encoder(x, attention_mask=padding_mask(source), training=training)
+        mask = sentence_mask(sentences, sentences)
+        return self.encoder(x, attention_mask=mask, training=training)
 
     def decode_step(
         self,
@@ -134,5 +148,6 @@ class Transformer(keras.Model):
 
 
 def shift_right(target: Tensor) -> Tensor:
-    """Puts the start symbol in front of `target`, int `[B, T]`, and drops its last column."""
-    return ops.pad(target[:, :-1], ((0, 0), (1, 0)), constant_values=PADDING_ID)
+    """Puts the start symbol in front of each sentence of `target`, int `[B, T]`, for its end."""
+    shifted = ops.pad(target[:, :-1], ((0, 0), (1, 0)), constant_values=PADDING_ID)
+    return ops.where(ops.equal(shifted, END_ID), PADDING_ID, shifted)

@@ -36,8 +36,36 @@ def test_weights_exist_as_soon_as_the_model_does_under_paths_of_their_own() -> N
     assert len(set(paths)) == len(paths)
 
 
-def test_target_is_shifted_right_behind_the_start_symbol() -> None:
-    assert numpy(shift_right(TARGET)).tolist() == [[0, 6, 2, 9], [0, 3, 8, 1], [0, 1, 0, 0]]
+def test_each_sentence_is_shifted_right_behind_the_start_symbol() -> None:
+    assert numpy(shift_right(TARGET)).tolist() == [[0, 6, 2, 9], [0, 3, 8, 0], [0, 0, 0, 0]]
+    assert numpy(shift_right(np.array([[6, 1, 3, 4, 1]]))).tolist() == [[0, 6, 0, 3, 4]]
+
+
+PACKED_PAIRS = [([5, 9, 1], [6, 2, 1]), ([10, 4, 6, 1], [3, 1]), ([1], [8, 9, 7, 1])]
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
+def test_pairs_packed_into_a_row_are_as_if_alone(norm: str, positions: str) -> None:
+    model = make_transformer(norm=norm, positions=positions)
+    sources, targets = zip(*PACKED_PAIRS, strict=True)
+    packed = numpy(model(np.array([sum(sources, []) + [0, 0]]), np.array([sum(targets, []) + [0]])))
+    alone = [numpy(model(np.array([s]), np.array([t])))[0] for s, t in PACKED_PAIRS]
+    expected = np.concatenate(alone)
+    np.testing.assert_allclose(packed[0, : len(expected)], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_no_sentence_of_a_row_sees_another(side: int) -> None:
+    model = make_transformer()
+    row = [np.array([sum(ids, [])]) for ids in zip(*PACKED_PAIRS, strict=True)]
+    changed = [ids.copy() for ids in row]
+    start, end = (len(sum([pair[side] for pair in PACKED_PAIRS[:n]], [])) for n in (1, 2))
+    changed[side][0, start : end - 1] -= 1
+    first, second = (slice(0, 3), slice(3, 5))
+    before, after = numpy(model(*row))[0], numpy(model(*changed))[0]
+    assert (before[first] == after[first]).all() and (before[5:] == after[5:]).all()
+    assert (before[second] != after[second]).any()
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
@@ -68,9 +96,11 @@ def test_logits_are_golden() -> None:
 @pytest.mark.parametrize("changed", range(TARGET_LENGTH))
 def test_a_token_changes_no_logits_up_to_its_own_position(changed: int) -> None:
     model = make_transformer()
-    target = TARGET.copy()
-    target[:, changed] = (target[:, changed] + 5) % VOCABULARY
-    before, after = numpy(model(SOURCE, TARGET)), numpy(model(SOURCE, target))
+    whole = np.where(TARGET <= 1, 7, TARGET)  # one unfinished sentence a row
+    target = whole.copy()
+    target[:, changed] -= 1
+    target[target == 1] = 10
+    before, after = numpy(model(SOURCE, whole)), numpy(model(SOURCE, target))
     assert (before[:, : changed + 1] == after[:, : changed + 1]).all()
     assert (before[:, changed + 1 :] != after[:, changed + 1 :]).any(axis=-1).all()
 
@@ -88,8 +118,9 @@ def test_vector_of_padding_does_not_reach_the_memory_of_real_tokens() -> None:
 def test_more_padding_leaves_the_logits() -> None:
     model = make_transformer()
     more = numpy(model(np.pad(SOURCE, ((0, 0), (0, 3))), np.pad(TARGET, ((0, 0), (0, 2)))))
+    before, after = numpy(model(SOURCE, TARGET)), more[:, :TARGET_LENGTH]
     # Other shapes: sums may be taken in another order.
-    np.testing.assert_allclose(more[:, :TARGET_LENGTH], numpy(model(SOURCE, TARGET)), atol=1e-6)
+    np.testing.assert_allclose(after[TARGET != 0], before[TARGET != 0], atol=1e-6)
 
 
 @pytest.mark.parametrize(("token", "row"), [(10, 1), (2, 0)])  # only a source's, only a target's
@@ -108,7 +139,8 @@ def test_one_matrix_embeds_both_languages_and_makes_the_logits(token: int, row: 
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
 def test_search_steps_give_the_logits_of_training(norm: str, positions: str) -> None:
     model = make_transformer(norm=norm, positions=positions)
-    hypotheses = np.abs(np.round(50 * wave(BATCH, WIDTH, TARGET_LENGTH))).astype(int) % VOCABULARY
+    hypotheses = np.abs(np.round(50 * wave(BATCH, WIDTH, TARGET_LENGTH))).astype(int)
+    hypotheses = 2 + hypotheses % (VOCABULARY - 2)  # neither padding nor end: one sentence each
     past = model.decoder.empty_past(BATCH * WIDTH, TARGET_LENGTH)
     memory = model.decoder.project_memory(model.encode(SOURCE))
     inputs = np.pad(hypotheses[:, :, :-1], ((0, 0), (0, 0), (1, 0)))
