@@ -16,10 +16,10 @@ from absl import logging
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from pipeline import corpora, duplicates, holdout, manifest, text
-from pipeline.buckets import choose_boundaries
 from pipeline.config import PreprocessConfig
 from pipeline.corpora import Block
 from pipeline.errors import UserError
+from pipeline.packing import Lengths, choose_shapes
 from pipeline.schema import (
     FORMAT_VERSION,
     SPLITS,
@@ -35,6 +35,7 @@ from pipeline.stages import (
     EncodePairs,
     Report,
     encode_pairs,
+    pair_lengths,
     read_counts,
     read_pairs,
 )
@@ -117,12 +118,12 @@ class _Build:
         cleaned = self.clean()
         self.hold_out(cleaned)
         vocabulary_path = self.learn(self.count())
-        boundaries = self.choose_boundaries(vocabulary_path)
-        encoded = self.encode(vocabulary_path, boundaries)
+        bucket_shapes = self.choose_shapes(vocabulary_path)
+        encoded = self.encode(vocabulary_path, bucket_shapes)
         dataset = manifest.describe(
             self.config,
             final=self.staging.final,
-            boundaries=boundaries,
+            bucket_shapes=bucket_shapes,
             vocabulary_size=load_subwords(vocabulary_path).vocabulary_size,
             corpora=self.inputs,
             cleaned=cleaned,
@@ -190,28 +191,30 @@ class _Build:
             LEARNERS[kind](counts, size, path)
         return path
 
-    def choose_boundaries(self, vocabulary_path: str) -> tuple[int, ...]:
-        """Chooses bucket lengths from the first pairs of every block."""
+    def choose_shapes(self, vocabulary_path: str) -> tuple[Lengths, ...]:
+        """Chooses the shapes of rows from the first pairs of every block."""
         blocks = [block for split in self.blocks.values() for block in split]
         first = -(-_SAMPLED_PAIRS // len(blocks))
         vocabulary = load_subwords(vocabulary_path)
-        histogram = collections.Counter[int]()
+        histogram = collections.Counter[Lengths]()
         for block in blocks:
             pairs = read_pairs(self.staging.folder("pairs"), block.name, first)
-            sample = encode_pairs(pairs, vocabulary)
-            histogram.update(max(len(source), len(target)) for source, target in sample)
-        longest = self.config.max_length
-        if all(block.lines <= first for block in blocks):  # seen them all: no wider than needed
-            longest = min(longest, max(histogram))
-        return choose_boundaries(histogram, longest, self.config.max_buckets)
+            lengths = pair_lengths(encode_pairs(pairs, vocabulary))
+            histogram.update(pair for pair in lengths if max(pair) <= self.config.max_length)
+        longest = self.config.max_length, self.config.max_length
+        if histogram and all(block.lines <= first for block in blocks):  # no wider than needed
+            longest = max(source for source, _ in histogram), max(target for _, target in histogram)
+        return choose_shapes(histogram, longest)
 
-    def encode(self, vocabulary_path: str, boundaries: tuple[int, ...]) -> dict[str, list[Report]]:
+    def encode(
+        self, vocabulary_path: str, bucket_shapes: tuple[Lengths, ...]
+    ) -> dict[str, list[Report]]:
         """Encodes all splits into shards; returns the reports of each split's blocks."""
         function = EncodePairs(
             self.staging.folder("pairs"),
             self.staging.final,
             vocabulary_path,
-            boundaries,
+            bucket_shapes,
             self.heldout,
             {split: len(blocks) for split, blocks in self.blocks.items()},
             self.config.cleaning.drop_duplicates,

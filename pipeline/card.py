@@ -4,7 +4,15 @@ import collections
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
-from pipeline.schema import SPLITS, Dataset, Shard, parse_example, read_records
+from pipeline.schema import (
+    SPLITS,
+    Dataset,
+    Shard,
+    bucket_name,
+    parse_example,
+    read_records,
+    split_row,
+)
 from pipeline.subwords import load_subwords
 
 _SAMPLED_PAIRS = 50_000  # for the histogram of lengths: a second's reading
@@ -80,11 +88,12 @@ def _counts(dataset: Dataset) -> list[str]:
 
 
 def _buckets(dataset: Dataset) -> list[str]:
-    groups = collections.defaultdict[int, list[Shard]](list)
+    groups = collections.defaultdict[str, list[Shard]](list)
     for shard in dataset.splits["train"].shards:
-        groups[shard.bucket_length].append(shard)
-    rows = [["length", "pairs", "shards", "source tokens", "target tokens", "real positions"]]
-    rows += [_bucket(str(length), groups[length], dataset) for length in sorted(groups)]
+        groups[bucket_name(shard.shape)].append(shard)
+    rows = [["shape", "rows", "pairs", "shards", "source tokens", "target tokens"]]
+    rows[0].append("real positions")
+    rows += [_bucket(name, groups[name], dataset) for name in sorted(groups)]
     return table([*rows, _bucket("total", dataset.splits["train"].shards, dataset)])
 
 
@@ -92,6 +101,7 @@ def _bucket(name: str, shards: Sequence[Shard], dataset: Dataset) -> list[str]:
     efficiency = dataset.padding_efficiency.get(name)
     return [
         name,
+        f"{sum(shard.rows for shard in shards):,}",
         f"{sum(shard.pairs for shard in shards):,}",
         f"{len(shards):,}",
         f"{sum(shard.source_tokens for shard in shards):,}",
@@ -126,7 +136,7 @@ def _lengths(dataset: Dataset) -> list[str]:
 def _samples(dataset: Dataset, samples: int) -> list[str]:
     """Returns the first pair of some shards, short to long, each side with its subwords."""
     subwords = load_subwords(dataset.path(dataset.subwords_path))
-    shards = sorted(dataset.splits["train"].shards, key=lambda shard: shard.bucket_length)
+    shards = sorted(dataset.splits["train"].shards, key=lambda shard: shard.shape)
     languages = dataset.source_language, dataset.target_language
     lines = []
     for number in range(min(samples, len(shards))):
@@ -139,5 +149,6 @@ def _samples(dataset: Dataset, samples: int) -> list[str]:
 
 
 def _read(dataset: Dataset, shard: Shard, first: int) -> Iterator[tuple[list[int], list[int]]]:
-    records = read_records(dataset.path(shard.path))
-    return map(parse_example, itertools.islice(records, first))
+    rows = map(parse_example, read_records(dataset.path(shard.path)))
+    pairs = itertools.chain.from_iterable(itertools.starmap(split_row, rows))
+    return itertools.islice(pairs, first)

@@ -80,9 +80,6 @@ class PreprocessConfig:
     cleaning: CleaningConfig = field(
         default=CleaningConfig(), metadata={"help": "Rules that drop training pairs."}
     )
-    max_buckets: int = field(
-        default=16, metadata={"help": "Length buckets at most, each one static shape in training."}
-    )
     block_lines: int = field(
         default=20_000,
         metadata={"help": "Lines in a block, the unit of parallel work and of shards."},
@@ -112,7 +109,6 @@ class PreprocessConfig:
         for name, least in (
             ("holdout_pairs", 0),
             ("max_length", 2),
-            ("max_buckets", 1),
             ("block_lines", 1),
             ("num_workers", 1),
         ):

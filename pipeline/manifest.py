@@ -5,11 +5,11 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pipeline.buckets import padding_efficiency
 from pipeline.cleaning import OVERLAP
 from pipeline.config import PreprocessConfig
 from pipeline.holdout import text_paths
-from pipeline.schema import Corpus, Dataset, Shard, Split
+from pipeline.packing import Lengths, padding_efficiency
+from pipeline.schema import Corpus, Dataset, Shard, Split, bucket_name
 from pipeline.stages import Report
 from pipeline.subwords import FILE_NAMES
 
@@ -20,7 +20,7 @@ def describe(
     config: PreprocessConfig,
     *,
     final: str,
-    boundaries: Sequence[int],
+    bucket_shapes: Sequence[Lengths],
     vocabulary_size: int,
     corpora: Sequence[Corpus],
     cleaned: Reports,
@@ -31,7 +31,7 @@ def describe(
     Args:
       config: resolved configuration.
       final: directory of the finished files.
-      boundaries: bucket lengths in tokens.
+      bucket_shapes: source and target tokens of rows.
       vocabulary_size: of the subwords actually learned.
       corpora: identity of every input.
       cleaned: what `CleanPairs` reported.
@@ -54,7 +54,7 @@ def describe(
         subwords_path=subwords_path,
         subwords_sha256=_sha256(Path(final, subwords_path)),
         vocabulary_size=vocabulary_size,
-        bucket_lengths=tuple(boundaries),
+        bucket_shapes=tuple(bucket_shapes),
         splits=splits,
         corpora=tuple(corpora),
         counts=counts,
@@ -73,7 +73,7 @@ def _given(split: str, corpora: Sequence[Corpus]) -> bool:
 
 
 def _split(name: str, reports: Sequence[Report], final: str) -> Split:
-    shards = tuple(Shard(**row) for report in reports for row in report["shards"])
+    shards = tuple(Shard.from_values(row) for report in reports for row in report["shards"])
     pairs = sum(shard.pairs for shard in shards)
     if name == "train":
         return Split(name, pairs, shards)
@@ -96,11 +96,11 @@ def _counts(cleaned: Sequence[Report], encoded: Sequence[Report]) -> dict[str, i
 
 def _efficiency(shards: Sequence[Shard]) -> dict[str, float]:
     """Returns the share of real tokens in batches, by bucket and in total, to four digits."""
-    tokens, pairs = collections.Counter[int](), collections.Counter[int]()
+    tokens, rows = collections.Counter[Lengths](), collections.Counter[Lengths]()
     for shard in shards:
-        tokens[shard.bucket_length] += shard.source_tokens + shard.target_tokens
-        pairs[shard.bucket_length] += shard.pairs
-    by_bucket = {str(b): padding_efficiency(tokens[b], pairs[b], b) for b in sorted(pairs)}
-    positions = sum(2 * bucket * pairs[bucket] for bucket in pairs)
+        tokens[shard.shape] += shard.source_tokens + shard.target_tokens
+        rows[shard.shape] += shard.rows
+    by_bucket = {bucket_name(b): padding_efficiency(tokens[b], rows[b], b) for b in sorted(rows)}
+    positions = sum(sum(shape) * rows[shape] for shape in rows)
     total = tokens.total() / max(positions, 1)
     return {name: round(share, 4) for name, share in {**by_bucket, "total": total}.items()}

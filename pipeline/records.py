@@ -1,4 +1,4 @@
-"""One pair of sentences as bytes: `tf.train.Example` by hand, framed as a TFRecord.
+"""One row of pairs as bytes: `tf.train.Example` by hand, framed as a TFRecord.
 
 The same bytes as TensorFlow's own deterministic serialisation, at half its cost and without
 importing it, so that a Beam worker needs no TensorFlow. Encoding and parsing live side by side:
@@ -7,7 +7,7 @@ neither changes alone.
 
 import functools
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import google_crc32c
 
@@ -15,20 +15,39 @@ from pipeline.errors import UserError
 
 _MASK_DELTA = 0xA282EAD8
 _LENGTH_DELIMITED = 2  # protobuf's wire type of everything in an Example
+_CONTINUED = bytes(range(0x80, 0x100))  # all bytes of a varint but its last one
 
 
-def encode_example(source: Sequence[int], target: Sequence[int]) -> bytes:
+def pack_ids(ids: Iterable[int]) -> bytes:
+    """Returns ids as protobuf's varints, end to end: the joined bytes of lists are their sum."""
+    return b"".join(map(_varint, ids))
+
+
+def unpack_ids(packed: bytes) -> list[int]:
+    """Returns the ids which `pack_ids` packed."""
+    ids, position = [], 0
+    while position < len(packed):
+        value, position = _read_varint(packed, position)
+        ids.append(value)
+    return ids
+
+
+def count_ids(packed: bytes) -> int:
+    """Returns how many ids `pack_ids` packed, without unpacking them."""
+    return len(packed.translate(None, _CONTINUED))
+
+
+def encode_example(source: bytes, target: bytes) -> bytes:
     """Returns a serialized tf.train.Example with the int64 lists `source` and `target`.
 
     Args:
-      source: ids of the source sentence, the end symbol included.
-      target: ids of the target sentence, the end symbol included.
+      source: ids of the source sentences from `pack_ids`, end symbols included.
+      target: ids of the target sentences, likewise.
 
-    Example: `encode_example([5, 1], [7, 8, 1])` is Example(features {feature {key: "source"
-    value {int64_list {value: [5, 1]}}} feature {key: "target" …}}).
+    Example: `encode_example(pack_ids([5, 1]), pack_ids([7, 8, 1]))` is Example(features {feature
+    {key: "source" value {int64_list {value: [5, 1]}}} feature {key: "target" …}}).
     """
-    features = _feature(b"source", source) + _feature(b"target", target)
-    return _field(1, features)
+    return _field(1, _feature(b"source", source) + _feature(b"target", target))
 
 
 def parse_example(serialized: bytes) -> tuple[list[int], list[int]]:
@@ -89,8 +108,7 @@ def _field(number: int, payload: bytes) -> bytes:
     return bytes((number << 3 | _LENGTH_DELIMITED,)) + _varint(len(payload)) + payload
 
 
-def _feature(name: bytes, ids: Sequence[int]) -> bytes:
-    values = b"".join(map(_varint, ids))
+def _feature(name: bytes, values: bytes) -> bytes:
     int64_list = _field(1, values) if values else b""
     return _field(1, _field(1, name) + _field(2, _field(3, int64_list)))
 
@@ -118,12 +136,7 @@ def _fields(message: bytes) -> Iterator[tuple[int, bytes]]:
 
 def _parse_feature(entry: bytes) -> tuple[bytes, list[int]]:
     fields = dict(_fields(entry))
-    values = dict(_fields(dict(_fields(fields[2]))[3])).get(1, b"")
-    ids, position = [], 0
-    while position < len(values):
-        value, position = _read_varint(values, position)
-        ids.append(value)
-    return fields[1], ids
+    return fields[1], unpack_ids(dict(_fields(dict(_fields(fields[2]))[3])).get(1, b""))
 
 
 def _masked_crc(data: bytes) -> int:

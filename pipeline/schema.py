@@ -1,9 +1,9 @@
 """The contract between the two halves: what the pipeline writes and the trainer reads.
 
 A dataset directory holds `dataset.json` (the manifest and data card: the class `Dataset`), the
-subword model, TFRecord shards by split and length bucket, and the raw text of dev and test. The
-file `COMPLETED`, written last, holds the SHA-256 of `dataset.json`; readers refuse a directory
-without it, and they find shards by the manifest, never by a glob.
+subword model, TFRecord shards by split and bucket (shape of rows), and the raw text of dev and
+test. The file `COMPLETED`, written last, holds the SHA-256 of `dataset.json`; readers refuse a
+directory without it, and they find shards by the manifest, never by a glob.
 """
 
 import dataclasses
@@ -11,15 +11,17 @@ import hashlib
 import json
 import os
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pipeline.errors import UserError
-from pipeline.records import encode_example, frame_record, parse_example, read_records
+from pipeline.records import encode_example, frame_record, pack_ids, parse_example, read_records
 
-__all__ = ["encode_example", "frame_record", "parse_example", "read_records"]
+__all__ = ["encode_example", "frame_record", "pack_ids", "parse_example", "read_records"]
 __all__ += ["SPLITS", "PADDING_ID", "END_ID", "UNKNOWN_ID", "Shard", "Split", "Corpus", "Dataset"]
 __all__ += ["load_dataset", "write_manifest", "mark_completed", "write_atomically", "read_lines"]
+__all__ += ["split_row", "bucket_name"]
 
 PADDING_ID = 0  # also what the decoder starts from
 END_ID = 1
@@ -35,15 +37,24 @@ _COMMAND = "python -m pipeline.preprocess --output_dir="
 
 @dataclasses.dataclass(frozen=True)
 class Shard:
-    """One TFRecord file: pairs of one bucket. `path` is relative to the dataset directory."""
+    """One TFRecord file: rows of one bucket. `path` is relative to the dataset directory.
+
+    A row is one or more pairs end to end; the end symbol closes each side of each of them.
+    """
 
     path: str
-    bucket_length: int  # tokens: the longer side of each pair has at most that many, end included
+    shape: tuple[int, int]  # source and target tokens that a row has at most
+    rows: int
     pairs: int
     source_tokens: int  # end symbols included
     target_tokens: int
     bytes: int
     sha256: str
+
+    @classmethod
+    def from_values(cls, values: dict[str, Any]) -> "Shard":
+        """Returns the shard that `dataclasses.asdict` described, also when JSON came between."""
+        return cls(**{**values, "shape": tuple(values["shape"])})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,11 +91,11 @@ class Dataset:
     subwords_path: str  # relative to the dataset directory
     subwords_sha256: str
     vocabulary_size: int
-    bucket_lengths: tuple[int, ...]  # tokens, ascending
+    bucket_shapes: tuple[tuple[int, int], ...]  # source and target tokens of a row, ascending
     splits: dict[str, Split]
     corpora: tuple[Corpus, ...]
     counts: dict[str, dict[str, int]]  # by split: pairs read, kept, dropped by each rule
-    padding_efficiency: dict[str, float]  # real share of positions, by bucket length and "total"
+    padding_efficiency: dict[str, float]  # real share of positions, by bucket and "total"
     config: dict[str, Any]  # every flag that changes the content
     # By split: sides of pairs that Unicode NFC changed.
     recomposed: dict[str, int] = dataclasses.field(default_factory=dict)
@@ -108,7 +119,7 @@ class Dataset:
         values = json.loads(text)
         values["splits"] = {name: _split(split) for name, split in values["splits"].items()}
         values["corpora"] = tuple(Corpus(**corpus) for corpus in values["corpora"])
-        values["bucket_lengths"] = tuple(values["bucket_lengths"])
+        values["bucket_shapes"] = tuple(map(tuple, values["bucket_shapes"]))
         return cls(**values, directory=directory)
 
 
@@ -173,14 +184,29 @@ def write_atomically(path: str, data: bytes) -> None:
         raise
 
 
+def split_row(source: Sequence[int], target: Sequence[int]) -> list[tuple[list[int], list[int]]]:
+    """Returns the pairs of a row, end symbols included."""
+    return list(zip(_split_sentences(source), _split_sentences(target), strict=True))
+
+
+def bucket_name(shape: tuple[int, int]) -> str:
+    """Returns what a bucket is called in shards' names and in tables, such as `020x024`."""
+    return "x".join(f"{length:03d}" for length in shape)
+
+
 def read_lines(path: str | Path) -> list[str]:
     r"""Returns the lines of a text file, split on "\n" alone (U+0085 or "\r" are text)."""
     text = Path(path).read_bytes().decode("utf-8")
     return text.removesuffix("\n").split("\n") if text else []
 
 
+def _split_sentences(ids: Sequence[int]) -> list[list[int]]:
+    ends = [position + 1 for position, id in enumerate(ids) if id == END_ID]
+    return [list(ids[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
+
+
 def _split(values: dict[str, Any]) -> Split:
-    shards = tuple(Shard(**shard) for shard in values.pop("shards"))
+    shards = tuple(map(Shard.from_values, values.pop("shards")))
     return Split(**values, shards=shards)
 
 
@@ -208,5 +234,5 @@ def _fingerprint(dataset: Dataset) -> str:
     splits = dataset.splits.values()
     shards = [(shard.path, shard.sha256) for split in splits for shard in split.shards]
     identity = [dataset.format_version, dataset.source_language, dataset.target_language]
-    identity += [dataset.subwords, dataset.subwords_sha256, dataset.bucket_lengths, shards]
+    identity += [dataset.subwords, dataset.subwords_sha256, dataset.bucket_shapes, shards]
     return hashlib.sha256(json.dumps(identity).encode()).hexdigest()

@@ -11,18 +11,27 @@ import hashlib
 import heapq
 import itertools
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pipeline import duplicates, subwords, text
-from pipeline.buckets import bucket_of
 from pipeline.cleaning import DUPLICATE, OVERLAP, TOO_LONG, PairRules, reason_to_drop
 from pipeline.corpora import Block, read_span
-from pipeline.schema import END_ID, Shard, encode_example, frame_record, write_atomically
+from pipeline.packing import Lengths, pack
+from pipeline.records import count_ids
+from pipeline.schema import (
+    END_ID,
+    Shard,
+    bucket_name,
+    encode_example,
+    frame_record,
+    pack_ids,
+    write_atomically,
+)
 
 Pair = tuple[str, str]
-Encoded = tuple[list[int], list[int]]
+Encoded = tuple[bytes, bytes]  # ids of source and target as `records.pack_ids` packs them
 Report = dict[str, Any]
 
 
@@ -96,12 +105,12 @@ class CountWords:
 
 @dataclasses.dataclass(frozen=True)
 class EncodePairs:
-    """Encodes a block's clean pairs and writes one TFRecord shard for each bucket they fall in."""
+    """Encodes a block's clean pairs, packs them into rows, writes one shard for each bucket."""
 
     pairs_folder: str
     folder: str
     subwords_path: str
-    boundaries: tuple[int, ...]
+    bucket_shapes: tuple[Lengths, ...]
     heldout: frozenset[bytes]  # what train must not contain
     num_blocks: Mapping[str, int]  # of each split
     drop_duplicates: bool = False
@@ -109,14 +118,15 @@ class EncodePairs:
     def __call__(self, block: Block) -> Report:
         """Processes one block."""
         pairs, dropped = self._read(block)
-        pairs.sort(key=lambda pair: text.pair_key(*pair))  # the order inside every shard
-        buckets: dict[int, list[Encoded]] = collections.defaultdict(list)
+        pairs.sort(key=lambda pair: text.pair_key(*pair))  # decides the order inside every shard
         encoded = encode_pairs(pairs, subwords.shared_subwords(self.subwords_path))
-        for source, target in encoded:
-            if bucket := bucket_of(max(len(source), len(target)), self.boundaries):
-                buckets[bucket].append((source, target))
-        too_long = len(pairs) - sum(map(len, buckets.values()))
-        shards = [self._write_shard(block, *bucket) for bucket in sorted(buckets.items())]
+        lengths = pair_lengths(encoded)
+        buckets = pack(lengths, self.bucket_shapes)
+        shards = [
+            self._write_shard(block, shape, rows, encoded, lengths)
+            for shape, rows in buckets.items()
+        ]
+        too_long = len(pairs) - sum(shard.pairs for shard in shards)
         rows = [dataclasses.asdict(shard) for shard in shards]
         return {"shards": rows, "dropped": {**dropped, TOO_LONG: too_long}}
 
@@ -127,21 +137,38 @@ class EncodePairs:
             self.pairs_folder, block.name, self.heldout, drop_duplicates=self.drop_duplicates
         )
 
-    def _write_shard(self, block: Block, bucket_length: int, pairs: list[Encoded]) -> Shard:
-        num_blocks = self.num_blocks[block.split]
-        name = f"bucket-{bucket_length:03d}-{block.index:05d}-of-{num_blocks:05d}.tfrecord"
-        data = b"".join(frame_record(encode_example(*pair)) for pair in pairs)
+    def _write_shard(
+        self,
+        block: Block,
+        shape: Lengths,
+        rows: list[list[int]],
+        encoded: list[Encoded],
+        lengths: list[Lengths],
+    ) -> Shard:
+        block_name = f"{block.index:05d}-of-{self.num_blocks[block.split]:05d}"
+        path = f"{block.split}/bucket-{bucket_name(shape)}-{block_name}.tfrecord"
+        data = b"".join(_row_record([encoded[n] for n in row]) for row in rows)
         os.makedirs(f"{self.folder}/{block.split}", exist_ok=True)
-        write_atomically(f"{self.folder}/{block.split}/{name}", data)
+        write_atomically(f"{self.folder}/{path}", data)
+        source_tokens, target_tokens = (
+            sum(lengths[n][side] for row in rows for n in row) for side in (0, 1)
+        )
         return Shard(
-            path=f"{block.split}/{name}",
-            bucket_length=bucket_length,
-            pairs=len(pairs),
-            source_tokens=sum(len(source) for source, _ in pairs),
-            target_tokens=sum(len(target) for _, target in pairs),
+            path=path,
+            shape=shape,
+            rows=len(rows),
+            pairs=sum(map(len, rows)),
+            source_tokens=source_tokens,
+            target_tokens=target_tokens,
             bytes=len(data),
             sha256=hashlib.sha256(data).hexdigest(),
         )
+
+
+def _row_record(pairs: Sequence[Encoded]) -> bytes:
+    """Returns the TFRecord of a row: its pairs end to end."""
+    sides = (b"".join(pair[side] for pair in pairs) for side in (0, 1))
+    return frame_record(encode_example(*sides))
 
 
 def write_pairs(folder: str, name: str, pairs: Sequence[Pair]) -> None:
@@ -191,7 +218,12 @@ def training_pairs(
 
 
 def encode_pairs(pairs: Sequence[Pair], vocabulary: subwords.Subwords) -> list[Encoded]:
-    """Returns the ids of each pair, both sides closed by the end symbol."""
-    sides = (vocabulary.encode([pair[side] for pair in pairs]) for side in (0, 1))
-    ended = ([[*ids, END_ID] for ids in side] for side in sides)
-    return list(zip(*ended, strict=True))
+    """Returns the packed ids of each pair, both sides closed by the end symbol."""
+    end = pack_ids([END_ID])
+    sides = (vocabulary.encode_packed([pair[side] for pair in pairs]) for side in (0, 1))
+    return list(zip(*([ids + end for ids in side] for side in sides), strict=True))
+
+
+def pair_lengths(encoded: Iterable[Encoded]) -> list[Lengths]:
+    """Returns the tokens on each side of each pair."""
+    return [(count_ids(source), count_ids(target)) for source, target in encoded]

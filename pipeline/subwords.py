@@ -16,6 +16,7 @@ import sentencepiece
 
 from pipeline import wordpiece
 from pipeline.errors import UserError
+from pipeline.records import pack_ids, unpack_ids
 from pipeline.schema import END_ID, PADDING_ID, UNKNOWN_ID, write_atomically
 
 BPE, WORDPIECE = "bpe", "wordpiece"
@@ -32,18 +33,26 @@ class Subwords(abc.ABC):
     vocabulary_size: int
 
     def __init__(self) -> None:
-        self._ids_of_word: dict[str, list[int]] = {}
+        self._packed_words: dict[str, bytes] = {}
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
         """Returns the ids of normalised lines, no end symbol added."""
-        sentences = [line.split(" ") if line else [] for line in lines]
-        cache = self._ids_of_word
-        new = {word: None for words in sentences for word in words if word not in cache}
-        if len(cache) + len(new) > _CACHED_WORDS:
-            cache.clear()
-            new = {word: None for words in sentences for word in words}
-        cache.update(zip(new, self._encode_words(list(new)), strict=True))
-        return [[id for word in words for id in cache[word]] for words in sentences]
+        return [unpack_ids(packed) for packed in self.encode_packed(lines)]
+
+    def encode_packed(self, lines: Sequence[str]) -> list[bytes]:
+        """Returns the ids of normalised lines as `records.pack_ids` packs them.
+
+        A line's bytes are the joined bytes of its words, so a word is encoded and packed once.
+        """
+        sentences = [line.split(" ") for line in lines]
+        words = self._packed_words
+        new = set().union(*sentences).difference(words)
+        if len(words) + len(new) > _CACHED_WORDS:
+            words.clear()
+            new = set().union(*sentences)
+        ordered = list(new)
+        words.update(zip(ordered, map(pack_ids, self._encode_words(ordered)), strict=True))
+        return [b"".join(map(words.__getitem__, sentence)) for sentence in sentences]
 
     @abc.abstractmethod
     def decode(self, ids_batch: Sequence[Sequence[int]]) -> list[str]:

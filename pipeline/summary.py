@@ -24,14 +24,14 @@ def summarize(dataset: Dataset, seconds: float) -> str:
     flagfile = _FLAGFILES.get(directory, _DEFAULT_FLAGFILE)
     shards = dataset.splits["train"].shards
     tokens = [sum(s.source_tokens for s in shards), sum(s.target_tokens for s in shards)]
-    buckets = sorted({shard.bucket_length for shard in shards})
+    buckets = sorted({shard.shape for shard in shards})
     return "\n".join(
         [
             f"{directory}: {dataset.source_language} → {dataset.target_language}, "
             f"{dataset.vocabulary_size} {dataset.subwords} subwords, {seconds:.1f} s",
             *(_describe_counts(split, dataset.counts[split]) for split in SPLITS),
-            f"  tokens: {tokens[0]:,} source, {tokens[1]:,} target in buckets of "
-            f"{', '.join(map(str, buckets))}",
+            f"  tokens: {tokens[0]:,} source, {tokens[1]:,} target in rows of "
+            f"{', '.join(f'{source}×{target}' for source, target in buckets)}",
             f"  padding efficiency: {dataset.padding_efficiency['total']:.1%}",
             f"Next: python -m trainer.task --flagfile={flagfile} --dataset_dir={directory}",
         ]

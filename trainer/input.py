@@ -1,8 +1,8 @@
 """Batches from a dataset directory: every bucket a static shape, order a function of (seed, step).
 
-Each bucket is an endless stream of its pairs, epoch after epoch, cut into full batches; a schedule
-says from which bucket the next batch comes. Epoch e holds, of a bucket with P pairs and batches of
-B, the batches numbered ⌊e·P/B⌋ to ⌊(e+1)·P/B⌋ - 1 in shuffled order, so that nothing is dropped,
+Each bucket is an endless stream of its rows, epoch after epoch, cut into full batches; a schedule
+says from which bucket the next batch comes. Epoch e holds, of a bucket with R rows and batches of
+B, the batches numbered ⌊e·R/B⌋ to ⌊(e+1)·R/B⌋ - 1 in shuffled order, so that nothing is dropped,
 no batch is short, and the position of any step can be computed: resuming at step n gives the very
 batches that an uninterrupted run sees from n on.
 """
@@ -16,29 +16,29 @@ import tensorflow as tf
 from pipeline.errors import UserError
 from pipeline.schema import Dataset, Shard
 
-Batch = dict[str, tf.Tensor]  # "source" and "target", int32 [pairs, bucket length]
+Batch = dict[str, tf.Tensor]  # "source" and "target", int32 [rows, tokens of a row]
 
 _SHARDS_READ_TOGETHER = 16
-_SHUFFLE_PAIRS = 16_384  # per bucket; shards are in random order of pairs already
+_SHUFFLE_ROWS = 16_384  # per bucket; shards are in random order already
 
 
 @dataclasses.dataclass(frozen=True)
 class Bucket:
-    """Pairs of similar length, and how they are batched.
+    """Rows of one shape, each of one or more pairs, and how they are batched.
 
-    length: longest side of a pair, in tokens.
-    pairs: in the split.
-    batch_size: pairs in a global batch, a multiple of the number of replicas.
+    shape: source and target tokens of a row.
+    rows: in the split.
+    batch_size: rows in a global batch, a multiple of the number of replicas.
     """
 
-    length: int
-    pairs: int
+    shape: tuple[int, int]
+    rows: int
     batch_size: int
     shards: tuple[str, ...]
 
     def batches_before(self, epoch: int) -> int:
         """Counts the full batches in all epochs before `epoch`."""
-        return epoch * self.pairs // self.batch_size
+        return epoch * self.rows // self.batch_size
 
 
 def make_buckets(
@@ -53,28 +53,29 @@ def make_buckets(
         replicas: devices that share a batch; each batch size is a multiple of it.
 
     Raises:
-        UserError: if the split has no pairs, or a batch does not hold one pair for each replica.
+        UserError: if the split has no pairs, or a batch does not hold one row for each replica.
     """
-    shards: dict[int, list[Shard]] = {}
+    shards: dict[tuple[int, int], list[Shard]] = {}
     for shard in dataset.splits[split].shards:
-        shards.setdefault(shard.bucket_length, []).append(shard)
+        shards.setdefault(shard.shape, []).append(shard)
     if not shards:
         raise UserError(
             f"the {split} split of {dataset.directory} has no pairs; preprocess a corpus that has"
         )
-    if tokens_per_batch < max(shards) * replicas:
+    longest = max(map(max, shards))
+    if tokens_per_batch < longest * replicas:
         raise UserError(
-            f"--tokens_per_batch={tokens_per_batch} does not hold one sentence of {max(shards)} "
-            f"tokens for each of {replicas} devices; give at least {max(shards) * replicas}"
+            f"--tokens_per_batch={tokens_per_batch} does not hold one sentence of {longest} "
+            f"tokens for each of {replicas} devices; give at least {longest * replicas}"
         )
     return [
         Bucket(
-            length=length,
-            pairs=sum(shard.pairs for shard in members),
-            batch_size=tokens_per_batch // length // replicas * replicas,
+            shape=shape,
+            rows=sum(shard.rows for shard in members),
+            batch_size=tokens_per_batch // max(shape) // replicas * replicas,
             shards=tuple(dataset.path(shard.path) for shard in members),
         )
-        for length, members in sorted(shards.items())
+        for shape, members in sorted(shards.items())
     ]
 
 
@@ -98,15 +99,15 @@ def training_batches(buckets: list[Bucket], *, seed: int, first_step: int = 0) -
 
 
 def evaluation_batches(buckets: list[Bucket]) -> tf.data.Dataset:
-    """Streams every pair once, in order; the last batch of a bucket may be smaller."""
+    """Streams every row once, in order; the last batch of a bucket may be smaller."""
     streams = [
         tf.data.TFRecordDataset(list(bucket.shards))
         .batch(bucket.batch_size)
-        .map(_parser(bucket.length))
+        .map(_parser(bucket.shape))
         for bucket in buckets
     ]
     choices = np.repeat(
-        np.arange(len(buckets)), [-(-bucket.pairs // bucket.batch_size) for bucket in buckets]
+        np.arange(len(buckets)), [-(-bucket.rows // bucket.batch_size) for bucket in buckets]
     )
     return tf.data.Dataset.choose_from_datasets(
         streams, tf.data.Dataset.from_tensor_slices(choices)
@@ -115,7 +116,7 @@ def evaluation_batches(buckets: list[Bucket]) -> tf.data.Dataset:
 
 def steps_per_epoch(buckets: list[Bucket]) -> float:
     """Returns how many global batches hold every pair once, on average over epochs."""
-    return sum(bucket.pairs / bucket.batch_size for bucket in buckets)
+    return sum(bucket.rows / bucket.batch_size for bucket in buckets)
 
 
 def distribute(batches: tf.data.Dataset, strategy: tf.distribute.Strategy) -> object:
@@ -155,48 +156,46 @@ def _batches_before(buckets: list[Bucket], epoch: int) -> int:
 def _epoch_schedule(buckets: list[Bucket], seed: int, epoch: int | tf.Tensor) -> tf.Tensor:
     """Returns the bucket of each batch of an epoch, int64 `[batches]`, in shuffled order."""
     epoch = tf.cast(epoch, tf.int64)
-    pairs = tf.constant([bucket.pairs for bucket in buckets], tf.int64)
+    rows = tf.constant([bucket.rows for bucket in buckets], tf.int64)
     sizes = tf.constant([bucket.batch_size for bucket in buckets], tf.int64)
-    batches = (epoch + 1) * pairs // sizes - epoch * pairs // sizes
+    batches = (epoch + 1) * rows // sizes - epoch * rows // sizes
     ordered = tf.repeat(tf.range(len(buckets), dtype=tf.int64), batches)
     return tf.random.experimental.stateless_shuffle(ordered, seed=tf.stack([seed, epoch]))
 
 
 def _bucket_stream(bucket: Bucket, *, seed: int, first_batch: int) -> tf.data.Dataset:
     """Streams a bucket's batches without end, from number `first_batch` on."""
-    epoch, pairs_done = divmod(first_batch * bucket.batch_size, bucket.pairs)
+    epoch, rows_done = divmod(first_batch * bucket.batch_size, bucket.rows)
     shards = tf.constant(bucket.shards)
 
     def read(epoch: tf.Tensor) -> tf.data.Dataset:
         order = tf.random.experimental.stateless_shuffle(shards, seed=tf.stack([seed, epoch]))
-        pairs = tf.data.Dataset.from_tensor_slices(order).interleave(
+        rows = tf.data.Dataset.from_tensor_slices(order).interleave(
             tf.data.TFRecordDataset,
             cycle_length=min(_SHARDS_READ_TOGETHER, len(bucket.shards)),
         )
-        pairs = pairs.shuffle(min(_SHUFFLE_PAIRS, bucket.pairs), seed=seed + epoch)
-        return pairs.skip(tf.where(epoch == first_epoch, skipped, tf.zeros_like(skipped)))
+        rows = rows.shuffle(min(_SHUFFLE_ROWS, bucket.rows), seed=seed + epoch)
+        return rows.skip(tf.where(epoch == first_epoch, skipped, tf.zeros_like(skipped)))
 
-    first_epoch, skipped = tf.constant(epoch, tf.int64), tf.constant(pairs_done, tf.int64)
+    first_epoch, skipped = tf.constant(epoch, tf.int64), tf.constant(rows_done, tf.int64)
     epochs = tf.data.Dataset.range(epoch, np.iinfo(np.int64).max)
     return (
         epochs.flat_map(read)
         .batch(bucket.batch_size, drop_remainder=True)
-        .map(_parser(bucket.length), num_parallel_calls=2, deterministic=True)
+        .map(_parser(bucket.shape), num_parallel_calls=2, deterministic=True)
     )
 
 
-def _parser(length: int) -> Callable[[tf.Tensor], Batch]:
-    """Makes the function from serialized pairs, string `[B]`, to int32 `[B, length]`."""
-    features = {
-        name: tf.io.RaggedFeature(tf.int64, row_splits_dtype=tf.int64)
-        for name in ("source", "target")
-    }
+def _parser(shape: tuple[int, int]) -> Callable[[tf.Tensor], Batch]:
+    """Makes the function from serialized rows, string `[B]`, to int32 `[B, S]` and `[B, T]`."""
+    lengths = dict(zip(("source", "target"), shape, strict=True))
+    features = {name: tf.io.RaggedFeature(tf.int64, row_splits_dtype=tf.int64) for name in lengths}
 
     def parse(serialized: tf.Tensor) -> Batch:
         ragged = tf.io.parse_example(serialized, features)
         return {
-            name: tf.cast(ids.to_tensor(shape=(None, length)), tf.int32)
-            for name, ids in ragged.items()
+            name: tf.cast(ragged[name].to_tensor(shape=(None, length)), tf.int32)
+            for name, length in lengths.items()
         }
 
     return parse

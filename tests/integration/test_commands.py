@@ -44,7 +44,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     succeed(
         "-m", "pipeline.preprocess", f"--output_dir={folder / 'data'}",
         f"--source_files={folder / 'en'}", f"--target_files={folder / 'de'}",
-        "--vocabulary_size=500", "--holdout_pairs=12", "--max_buckets=2",
+        "--vocabulary_size=500", "--holdout_pairs=12",
     )  # fmt: skip
     return folder / "data"
 

@@ -24,7 +24,7 @@ def dataset_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     succeed(
         "-m", "pipeline.preprocess", f"--output_dir={folder / 'data'}", "--holdout_pairs=5",
         f"--source_files={folder / 'en'}", f"--target_files={folder / 'de'}",
-        "--vocabulary_size=400", "--max_buckets=1",
+        "--vocabulary_size=400",
     )  # fmt: skip
     return folder / "data"
 

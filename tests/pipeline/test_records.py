@@ -4,7 +4,15 @@ import pytest
 import tensorflow as tf
 
 from pipeline.errors import UserError
-from pipeline.records import encode_example, frame_record, parse_example, read_records
+from pipeline.records import (
+    count_ids,
+    encode_example,
+    frame_record,
+    pack_ids,
+    parse_example,
+    read_records,
+    unpack_ids,
+)
 
 PAIRS = [
     ([5, 300, 70_000, 1], [7, 1]),
@@ -12,6 +20,17 @@ PAIRS = [
     ([], [2**40, 127, 128, 16_383, 16_384]),
     ([3] * 200, [1]),
 ]
+
+
+def encode(source: list[int], target: list[int]) -> bytes:
+    return encode_example(pack_ids(source), pack_ids(target))
+
+
+@pytest.mark.parametrize("ids", [ids for pair in PAIRS for ids in pair])
+def test_packed_ids_can_be_joined_counted_and_unpacked(ids: list[int]) -> None:
+    packed = pack_ids(ids)
+    assert unpack_ids(packed) == ids and count_ids(packed) == len(ids)
+    assert packed == b"".join(pack_ids([id]) for id in ids)
 
 
 def tensorflow_bytes(source: list[int], target: list[int]) -> bytes:
@@ -25,15 +44,15 @@ def tensorflow_bytes(source: list[int], target: list[int]) -> bytes:
 def test_examples_are_tensorflows_bytes(source: list[int], target: list[int]) -> None:
     # The empty list is the exception: protobuf keeps an untouched int64_list out of the feature.
     if source and target:
-        assert encode_example(source, target) == tensorflow_bytes(source, target)
-    parsed = tf.train.Example.FromString(encode_example(source, target))
+        assert encode(source, target) == tensorflow_bytes(source, target)
+    parsed = tf.train.Example.FromString(encode(source, target))
     assert list(parsed.features.feature["source"].int64_list.value) == source
     assert list(parsed.features.feature["target"].int64_list.value) == target
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_parsing_undoes_encoding(source: list[int], target: list[int]) -> None:
-    assert parse_example(encode_example(source, target)) == (source, target)
+    assert parse_example(encode(source, target)) == (source, target)
 
 
 def test_parsing_reads_what_tensorflow_wrote() -> None:
@@ -48,11 +67,11 @@ def test_parsing_refuses_what_is_no_example(damaged: bytes) -> None:
 
 def test_negative_ids_are_refused() -> None:
     with pytest.raises(ValueError, match="-1"):
-        encode_example([-1], [1])
+        encode([-1], [1])
 
 
 def test_frames_are_the_bytes_of_tensorflows_writer(tmp_path: Path) -> None:
-    records = [encode_example(*pair) for pair in PAIRS] + [b""]
+    records = [encode(*pair) for pair in PAIRS] + [b""]
     with tf.io.TFRecordWriter(str(tmp_path / "theirs")) as writer:
         for record in records:
             writer.write(record)
@@ -61,7 +80,7 @@ def test_frames_are_the_bytes_of_tensorflows_writer(tmp_path: Path) -> None:
 
 def test_records_are_read_by_tensorflow_and_by_us(tmp_path: Path) -> None:
     path = str(tmp_path / "ours")
-    records = [encode_example(*pair) for pair in PAIRS]
+    records = [encode(*pair) for pair in PAIRS]
     Path(path).write_bytes(b"".join(map(frame_record, records)))
     assert [record.numpy() for record in tf.data.TFRecordDataset(path)] == records
     assert list(read_records(path)) == records

@@ -22,7 +22,7 @@ def make_dataset(directory: Path) -> Dataset:
     (directory / "train").mkdir(parents=True)
     (directory / "train/a.tfrecord").write_bytes(b"12345")
     (directory / "subwords.model").write_bytes(b"pieces")
-    shard = Shard("train/a.tfrecord", 8, 2, 11, 12, bytes=5, sha256="ab")
+    shard = Shard("train/a.tfrecord", (8, 9), 1, 2, 11, 12, bytes=5, sha256="ab")
     return Dataset(
         name="tiny",
         source_language="en",
@@ -31,14 +31,14 @@ def make_dataset(directory: Path) -> Dataset:
         subwords_path="subwords.model",
         subwords_sha256=hashlib.sha256(b"pieces").hexdigest(),
         vocabulary_size=300,
-        bucket_lengths=(8, 16),
+        bucket_shapes=((8, 9), (16, 16)),
         splits={
             "train": Split("train", 2, (shard,)),
             "dev": Split("dev", 0, (), "dev/source.txt", "dev/target.txt"),
         },
         corpora=(Corpus("train", "ü.en + ü.de", "ef", 3),),
         counts={"train": {"read": 3, "kept": 2, "too_long": 1}},
-        padding_efficiency={"8": 0.72, "total": 0.72},
+        padding_efficiency={"008x009": 0.72, "total": 0.72},
         recomposed={"train": 1},
         config={"max_length": 16},
         directory=directory,

@@ -74,7 +74,7 @@ def test_words_of_both_sides_are_counted_without_what_is_held_out(tmp_path: Path
 def encode(folder: Path, vocabulary_path: str, heldout: frozenset[bytes] = frozenset()) -> dict:
     stages.write_pairs(str(folder), "train-00000", PAIRS)
     stage = stages.EncodePairs(
-        str(folder), str(folder), vocabulary_path, (3, 5), heldout, {"train": 8}
+        str(folder), str(folder), vocabulary_path, ((3, 3), (5, 5)), heldout, {"train": 8}
     )
     return stage(block_of(folder, [], []))
 
@@ -82,8 +82,8 @@ def encode(folder: Path, vocabulary_path: str, heldout: frozenset[bytes] = froze
 def test_each_pair_is_in_the_shard_of_its_longer_side(tmp_path: Path, vocabulary_path: str) -> None:
     report = encode(tmp_path, vocabulary_path)
     assert [row["path"] for row in report["shards"]] == [
-        "train/bucket-003-00000-of-00008.tfrecord",
-        "train/bucket-005-00000-of-00008.tfrecord",
+        "train/bucket-003x003-00000-of-00008.tfrecord",
+        "train/bucket-005x005-00000-of-00008.tfrecord",
     ]
     vocabulary = subwords.load_subwords(vocabulary_path)
     found = []

@@ -72,7 +72,7 @@ def test_a_full_cache_is_emptied_and_changes_no_id(
     monkeypatch.setattr(subwords, "_CACHED_WORDS", 2)
     small = subwords.load_subwords(bpe_path)
     assert [small.encode([line])[0] for line in LINES] == expected
-    assert len(small._ids_of_word) <= len(LINES[-1].split())
+    assert len(small._packed_words) <= len(LINES[-1].split())
 
 
 def test_the_order_of_counts_does_not_matter(bpe_path: str, tmp_path: Path) -> None:

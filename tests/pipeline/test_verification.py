@@ -12,7 +12,7 @@ NAMES = ("dataset.json", "COMPLETED")
 
 @pytest.fixture
 def dataset(tmp_path: Path) -> Dataset:
-    return build(configure(tmp_path, "out", max_buckets=2, block_lines=500))
+    return build(configure(tmp_path, "out", block_lines=500))
 
 
 def test_every_file_but_the_manifest_is_compared(dataset: Dataset) -> None:

@@ -11,18 +11,21 @@ from pipeline.schema import (
     Dataset,
     Shard,
     Split,
+    bucket_name,
     encode_example,
     frame_record,
     load_dataset,
     mark_completed,
+    pack_ids,
     write_manifest,
 )
 from pipeline.subwords import FILE_NAMES, LEARNERS, load_subwords
 
 TextPair = tuple[str, str]
 IdPair = tuple[list[int], list[int]]
+Shape = tuple[int, int]
 
-BUCKET_LENGTHS = (16, 24, 36, 48)
+SHAPES = ((16, 18), (24, 26), (36, 40), (48, 52))  # of rows, here of one pair each
 SHARDS_PER_BUCKET = 3
 VOCABULARY_SIZE = 700
 SPLIT_SIZES = {"train": 310, "dev": 24, "test": 10}
@@ -54,7 +57,7 @@ def write_dataset(directory: Path, splits: Mapping[str, Sequence[TextPair]]) -> 
         subwords_path=path.name,
         subwords_sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
         vocabulary_size=VOCABULARY_SIZE,
-        bucket_lengths=BUCKET_LENGTHS,
+        bucket_shapes=SHAPES,
         splits={name: _write_split(directory, name, pairs) for name, pairs in splits.items()},
         corpora=(),
         counts={},
@@ -82,25 +85,26 @@ def _write_split(directory: Path, name: str, pairs: Sequence[TextPair]) -> Split
             texts[f"{side}_text"] = f"{name}/{side}.txt"
             lines = "".join(f"{sentence}\n" for sentence in sentences)
             (directory / name / f"{side}.txt").write_text(lines, "utf-8")
-    buckets: dict[int, list[IdPair]] = {length: [] for length in BUCKET_LENGTHS}
-    for pair in encode(directory, pairs):
-        longest = max(map(len, pair))
-        buckets[min(length for length in BUCKET_LENGTHS if length >= longest)].append(pair)
+    buckets: dict[Shape, list[IdPair]] = {shape: [] for shape in SHAPES}
+    for source, target in encode(directory, pairs):
+        fitting = (shape for shape in SHAPES if max(len(source), len(target)) <= shape[0])
+        buckets[next(fitting)].append((source, target))
     shards = [
-        _write_shard(directory, f"{name}/bucket-{length:03d}-{part}.tfrecord", length, members)
-        for length, bucket in buckets.items()
+        _write_shard(directory, f"{name}/bucket-{bucket_name(shape)}-{part}", shape, members)
+        for shape, bucket in buckets.items()
         for part in range(SHARDS_PER_BUCKET)
         if (members := bucket[part::SHARDS_PER_BUCKET])
     ]
     return Split(name, len(pairs), tuple(shards), **texts)
 
 
-def _write_shard(directory: Path, path: str, length: int, pairs: Sequence[IdPair]) -> Shard:
-    data = b"".join(frame_record(encode_example(*pair)) for pair in pairs)
+def _write_shard(directory: Path, path: str, shape: Shape, pairs: Sequence[IdPair]) -> Shard:
+    data = b"".join(frame_record(encode_example(*map(pack_ids, pair))) for pair in pairs)
     (directory / path).write_bytes(data)
     return Shard(
         path=path,
-        bucket_length=length,
+        shape=shape,
+        rows=len(pairs),
         pairs=len(pairs),
         source_tokens=sum(len(source) for source, _ in pairs),
         target_tokens=sum(len(target) for _, target in pairs),

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from pipeline.errors import UserError
 from pipeline.schema import Dataset, Split, parse_example, read_records
+from tests.trainer.datasets import SHAPES
 from trainer.input import (
     Bucket,
     distribute,
@@ -18,7 +19,7 @@ from trainer.input import (
     training_batches,
 )
 
-TOKENS = 360  # of a global batch: 22, 15, 10 and 7 pairs of up to 16, 24, 36 and 48 tokens
+TOKENS = 400  # of a global batch: 22, 15, 10 and 7 rows of 18, 26, 40 and 52 target tokens
 Arrays = dict[str, np.ndarray]
 Pair = tuple[tuple[int, ...], tuple[int, ...]]
 
@@ -60,9 +61,9 @@ def test_batch_sizes_fill_the_tokens_and_are_multiples_of_the_replicas(
 ) -> None:
     for replicas, sizes in ((1, [22, 15, 10, 7]), (4, [20, 12, 8, 4])):
         made = make_buckets(tiny_dataset, "train", tokens_per_batch=TOKENS, replicas=replicas)
-        assert [bucket.length for bucket in made] == [16, 24, 36, 48]
+        assert [bucket.shape for bucket in made] == list(SHAPES)
         assert [bucket.batch_size for bucket in made] == sizes
-        assert sum(bucket.pairs for bucket in made) == tiny_dataset.splits["train"].pairs
+        assert sum(bucket.rows for bucket in made) == tiny_dataset.splits["train"].pairs
 
 
 def test_a_split_without_pairs_is_refused(tiny_dataset: Dataset) -> None:
@@ -72,20 +73,16 @@ def test_a_split_without_pairs_is_refused(tiny_dataset: Dataset) -> None:
 
 
 def test_a_batch_that_holds_no_pair_for_each_replica_is_refused(tiny_dataset: Dataset) -> None:
-    make_buckets(tiny_dataset, "train", tokens_per_batch=192, replicas=4)
-    with pytest.raises(UserError, match="tokens_per_batch=191 .* at least 192"):
-        make_buckets(tiny_dataset, "train", tokens_per_batch=191, replicas=4)
+    make_buckets(tiny_dataset, "train", tokens_per_batch=208, replicas=4)
+    with pytest.raises(UserError, match="tokens_per_batch=207 .* at least 208"):
+        make_buckets(tiny_dataset, "train", tokens_per_batch=207, replicas=4)
 
 
 def test_a_batch_has_the_static_shape_of_its_bucket(buckets: list[Bucket]) -> None:
-    shapes = {bucket.length: (bucket.batch_size, bucket.length) for bucket in buckets}
-    seen = set()
-    for batch in take(training_batches(buckets, seed=1), 40):
-        length = batch["source"].shape[1]
-        assert batch["source"].shape == batch["target"].shape == shapes[length]
-        assert batch["source"].dtype == batch["target"].dtype == np.int32
-        seen.add(length)
-    assert seen == set(shapes)
+    shapes = {tuple((bucket.batch_size, length) for length in bucket.shape) for bucket in buckets}
+    batches = take(training_batches(buckets, seed=1), 40)
+    assert {(batch["source"].shape, batch["target"].shape) for batch in batches} == shapes
+    assert {ids.dtype for batch in batches for ids in batch.values()} == {np.dtype(np.int32)}
 
 
 @pytest.mark.parametrize("epochs", [1, 3, 5])
@@ -95,7 +92,7 @@ def test_each_epoch_holds_each_pair_once(
     """Of each bucket, only what does not fill its last batch waits for the next epoch."""
     steps = sum(bucket.batches_before(epochs) for bucket in buckets)
     counts = Counter(pairs_of(take(training_batches(buckets, seed=3), steps)))
-    missing = sum(epochs * bucket.pairs % bucket.batch_size for bucket in buckets)
+    missing = sum(epochs * bucket.rows % bucket.batch_size for bucket in buckets)
     everything = stored(tiny_dataset, "train")
     assert len(set(everything)) == len(everything)
     assert set(counts) <= set(everything)
@@ -108,10 +105,10 @@ def test_pairs_left_over_in_an_epoch_open_the_next(
 ) -> None:
     """Nothing is dropped: when a multiple of the batch has been seen, all have been as often."""
     bucket = buckets[-1]
-    assert bucket.pairs % bucket.batch_size  # else the test would show nothing
-    batches = take(training_batches([bucket], seed=3), bucket.pairs)  # batch_size epochs
+    assert bucket.rows % bucket.batch_size  # else the test would show nothing
+    batches = take(training_batches([bucket], seed=3), bucket.rows)  # batch_size epochs
     counts = Counter(pairs_of(batches))
-    assert len(counts) == bucket.pairs
+    assert len(counts) == bucket.rows
     assert set(counts.values()) == {bucket.batch_size}
 
 
@@ -131,9 +128,9 @@ def test_the_order_follows_the_seed(buckets: list[Bucket]) -> None:
 def test_every_epoch_shuffles_the_pairs_anew(buckets: list[Bucket], shards: int) -> None:
     """Within a shard as well, else a small corpus would always come in the same order."""
     bucket = dataclasses.replace(
-        buckets[1], batch_size=6, shards=buckets[1].shards[:shards], pairs=42 * shards
+        buckets[1], batch_size=6, shards=buckets[1].shards[:shards], rows=42 * shards
     )
-    number = bucket.pairs // bucket.batch_size
+    number = bucket.rows // bucket.batch_size
     batches = take(training_batches([bucket], seed=1), 2 * number)
     first, second = pairs_of(batches[:number]), pairs_of(batches[number:])
     assert sorted(first) == sorted(second)
@@ -142,8 +139,8 @@ def test_every_epoch_shuffles_the_pairs_anew(buckets: list[Bucket], shards: int)
 
 def test_every_epoch_shuffles_the_buckets_anew(buckets: list[Bucket]) -> None:
     halves = [dataclasses.replace(bucket, batch_size=3) for bucket in (buckets[0], buckets[1])]
-    assert not any(bucket.pairs % 3 for bucket in halves)  # both epochs have the same batches
-    number = sum(bucket.pairs // 3 for bucket in halves)
+    assert not any(bucket.rows % 3 for bucket in halves)  # both epochs have the same batches
+    number = sum(bucket.rows // 3 for bucket in halves)
     batches = take(training_batches(halves, seed=1), 2 * number)
     lengths = [batch["source"].shape[1] for batch in batches]
     first, second = lengths[:number], lengths[number:]

