@@ -31,6 +31,7 @@ from pipeline.schema import (
 )
 
 Pair = tuple[str, str]
+Heldout = frozenset[str | Pair]  # source sentences and whole pairs that train must not contain
 Encoded = tuple[bytes, bytes]  # ids of source and target as `records.pack_ids` packs them
 Report = dict[str, Any]
 
@@ -86,7 +87,7 @@ class CountWords:
 
     pairs_folder: str
     folder: str
-    heldout: frozenset[bytes]
+    heldout: Heldout
     drop_duplicates: bool = False
 
     def __call__(self, block: Block) -> Report:
@@ -111,7 +112,7 @@ class EncodePairs:
     folder: str
     subwords_path: str
     bucket_shapes: tuple[Lengths, ...]
-    heldout: frozenset[bytes]  # what train must not contain
+    heldout: Heldout
     num_blocks: Mapping[str, int]  # of each split
     drop_duplicates: bool = False
 
@@ -192,14 +193,14 @@ def read_counts(folder: str, name: str) -> Iterator[tuple[str, int]]:
 
 
 def training_pairs(
-    folder: str, name: str, heldout: frozenset[bytes], *, drop_duplicates: bool = False
+    folder: str, name: str, heldout: Heldout, *, drop_duplicates: bool = False
 ) -> tuple[list[Pair], dict[str, int]]:
     """Returns a block's clean pairs that training may see, and how many each rule dropped.
 
     Args:
       folder: where `write_pairs` wrote, and `duplicates.mark` if duplicates are dropped.
       name: of the block.
-      heldout: keys of sources and of whole pairs that dev and test hold.
+      heldout: what dev and test hold.
       drop_duplicates: leave out what repeats an earlier pair of the corpus.
     """
     pairs, dropped = read_pairs(folder, name), {}
@@ -209,11 +210,7 @@ def training_pairs(
         dropped[DUPLICATE] = sum(repeats)
     seen = len(pairs)
     if heldout:
-        pairs = [
-            pair
-            for pair in pairs
-            if text.sentence_key(pair[0]) not in heldout and text.pair_key(*pair) not in heldout
-        ]
+        pairs = [pair for pair in pairs if pair[0] not in heldout and pair not in heldout]
     return pairs, {**dropped, OVERLAP: seen - len(pairs)}
 
 

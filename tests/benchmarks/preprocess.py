@@ -1,0 +1,164 @@
+"""Speed and memory of preprocessing on real text.
+
+    python -m tests.benchmarks.preprocess --work_dir=/tmp/benchmark --output=preprocess.json
+
+compares, in alternation, encoding and writing with SentencePiece's own encoding, and whole runs on
+the Canadian Hansards with a plain script; then measures a corpus ten times as large. Needs about
+6 GB in `--work_dir`, which may be deleted afterwards, and half an hour.
+"""
+
+import argparse
+import dataclasses
+import json
+import shutil
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import sentencepiece
+
+from pipeline import stages, text
+from pipeline.card import table
+from pipeline.corpora import Block, Span
+from pipeline.schema import load_dataset, read_lines
+from tests.benchmarks import corpora
+from tests.benchmarks.measure import Run, alternate, measure, medians
+
+VOCABULARY_SIZE = 37_000
+BLOCK_PAIRS = 20_000
+ENCODED_BLOCKS = 10
+
+
+def main() -> None:
+    """Measures, prints tables, writes JSON."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--work_dir", type=Path, required=True)
+    parser.add_argument("--output", type=Path, default=Path("preprocess.json"))
+    parser.add_argument("--rounds", type=int, default=3, help="of the comparisons on Hansard")
+    parser.add_argument("--large_pairs", type=int, default=4_500_000, help="0: no large corpus")
+    arguments = parser.parse_args()
+    work: Path = arguments.work_dir
+    work.mkdir(parents=True, exist_ok=True)
+    texts = corpora.write(corpora.hansard(), work / "hansard")
+
+    whole = {
+        "pipeline, 1 worker": lambda: preprocess(work, texts, workers=1),
+        "pipeline, 2 workers": lambda: preprocess(work, texts, workers=2),
+        "plain script": lambda: run_plain_script(work, texts),
+    }
+    runs = {name: medians(each) for name, each in alternate(whole, arguments.rounds).items()}
+    lines = 2 * count_lines(texts[0])
+    rates = compare_encoding(work, texts, arguments.rounds)
+    results = {
+        "whole": {name: dataclasses.asdict(run) for name, run in runs.items()},
+        "whole_lines": lines,
+        "encoding_lines_per_cpu_second": rates,
+    }
+    show("Hansard, 468,007 pairs, medians", {name: (run, lines) for name, run in runs.items()})
+    for name, rate in rates.items():
+        print(f"{name}: {rate:,.0f} lines per CPU second")
+    if arguments.large_pairs:
+        scaled = measure_scale(work, arguments.large_pairs)
+        show("English–French, resampled", scaled)
+        results["scale"] = {
+            name: {**dataclasses.asdict(run), "lines": n} for name, (run, n) in scaled.items()
+        }
+    arguments.output.write_text(json.dumps(results, indent=1) + "\n")
+
+
+def preprocess(work: Path, texts: list[Path], workers: int) -> Run:
+    """Runs the whole command from the beginning."""
+    output = work / "dataset"
+    shutil.rmtree(output, ignore_errors=True)
+    flags = {
+        "runner": "DirectRunner",
+        "source_files": texts[0],
+        "target_files": texts[1],
+        "target_language": "fr",
+        "vocabulary_size": VOCABULARY_SIZE,
+        "num_workers": workers,
+        "output_dir": output,
+    }
+    arguments = [f"--{name}={value}" for name, value in flags.items()]
+    return measure([sys.executable, "-m", "pipeline.preprocess", *arguments])
+
+
+def run_plain_script(work: Path, texts: list[Path]) -> Run:
+    """Runs the whole plain script."""
+    script = [sys.executable, "-m", "tests.benchmarks.plain_script"]
+    return measure([*script, *map(str, texts), str(work), str(VOCABULARY_SIZE)])
+
+
+def compare_encoding(work: Path, texts: list[Path], rounds: int) -> dict[str, float]:
+    """Returns lines per CPU second of our encoding stage and of SentencePiece, on one core.
+
+    The stage reads clean pairs, sorts, encodes, packs and writes; SentencePiece only encodes.
+    """
+    dataset = load_dataset(work / "dataset")  # of the last whole run
+    model = dataset.path(dataset.subwords_path)
+    folder = work / "encoding"
+    folder.mkdir(exist_ok=True)
+    sources, targets = (map(text.normalize, read_lines(path)) for path in texts)
+    pairs = [pair for pair in zip(sources, targets, strict=True) if all(pair)]
+    pairs = pairs[: ENCODED_BLOCKS * BLOCK_PAIRS]
+    nowhere = Span("", 0, 0, "", 1)
+    blocks = [Block("train", n, BLOCK_PAIRS, nowhere, nowhere) for n in range(ENCODED_BLOCKS)]
+    for n, block in enumerate(blocks):
+        part = pairs[n * BLOCK_PAIRS : (n + 1) * BLOCK_PAIRS]
+        stages.write_pairs(str(folder), block.name, part)
+    stage = stages.EncodePairs(
+        str(folder), str(folder), model, dataset.bucket_shapes, frozenset(), {"train": len(blocks)}
+    )
+    processor = sentencepiece.SentencePieceProcessor(model_file=model)
+    lines = [line for pair in pairs for line in pair]
+    contenders: dict[str, Callable[[], float]] = {
+        "encode and write, whole stage": lambda: cpu_seconds(lambda: [stage(b) for b in blocks]),
+        "SentencePiece's own encode": lambda: cpu_seconds(
+            lambda: processor.encode(lines, num_threads=1)
+        ),
+    }
+    seconds = alternate(contenders, rounds)
+    return {name: len(lines) / statistics.median(each) for name, each in seconds.items()}
+
+
+def cpu_seconds(function: Callable[[], object]) -> float:
+    """Returns the seconds of processor time that a call takes in this process."""
+    start = time.process_time()
+    function()
+    return time.process_time() - start
+
+
+def measure_scale(work: Path, large: int) -> dict[str, tuple[Run, int]]:
+    """Runs a tenth of the large corpus, then all of it with one and with two workers."""
+    results = {}
+    for pairs, workers in ((large // 10, 2), (large, 2), (large, 1)):
+        texts = corpora.write(
+            corpora.resample(corpora.everything(), pairs), work / f"resampled-{pairs}"
+        )
+        run = preprocess(work, texts, workers)
+        results[f"{pairs:,} pairs, {workers} worker(s)"] = run, 2 * pairs
+        print(f"{pairs:,} pairs, {workers} worker(s): {run}", flush=True)
+    return results
+
+
+def show(title: str, runs: dict[str, tuple[Run, int]]) -> None:
+    """Prints a table of whole runs, each given with its number of lines."""
+    rows = [["", "wall s", "CPU s", "lines/s", "CPU µs/line", "largest process, MiB"]]
+    for name, (run, lines) in runs.items():
+        figures = (run.wall, run.cpu, lines / run.wall, 1e6 * run.cpu / lines, run.peak_memory)
+        rows.append([name, *(f"{figure:,.1f}" for figure in figures)])
+    print(f"\n{title}", *table(rows), sep="\n")
+
+
+def count_lines(path: Path) -> int:
+    """Returns the lines of a text file."""
+    with open(path, "rb") as file:
+        return sum(1 for _ in file)
+
+
+if __name__ == "__main__":
+    main()
