@@ -196,7 +196,8 @@ class _Build:
     def choose_shapes(self, vocabulary_path: str) -> tuple[Lengths, ...]:
         """Chooses the shapes of rows from the first pairs of every block."""
         blocks = [block for split in self.blocks.values() for block in split]
-        first = -(-_SAMPLED_PAIRS // len(blocks))
+        has_few = sum(block.lines for block in blocks) <= _SAMPLED_PAIRS
+        first = None if has_few else -(-_SAMPLED_PAIRS // len(blocks))
         vocabulary = load_subwords(vocabulary_path)
         histogram = collections.Counter[Lengths]()
         for block in blocks:
@@ -204,7 +205,7 @@ class _Build:
             lengths = pair_lengths(encode_pairs(pairs, vocabulary))
             histogram.update(pair for pair in lengths if max(pair) <= self.config.max_length)
         longest = self.config.max_length, self.config.max_length
-        if histogram and all(block.lines <= first for block in blocks):  # no wider than needed
+        if histogram and has_few:  # all were seen: no wider than needed
             longest = max(source for source, _ in histogram), max(target for _, target in histogram)
         return choose_shapes(histogram, longest)
 
