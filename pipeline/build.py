@@ -64,7 +64,11 @@ def build_dataset(config: PreprocessConfig, options: PipelineOptions) -> Dataset
     config = config.resolved()
     if (completed := completed_config(config.output_dir)) is not None:
         _check_same(config, completed)
-        logging.info("%s is already complete: nothing to do", config.output_dir)
+        logging.info(
+            "%s is already complete: nothing to do (if its inputs have changed since, delete it or "
+            "choose another --output_dir)",
+            config.output_dir,
+        )
         return load_dataset(config.output_dir)
     staging = Staging(config.output_dir)
     blocks, inputs = _cut(config, staging)

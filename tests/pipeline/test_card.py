@@ -43,6 +43,14 @@ def test_the_card_shows_padding_by_bucket(dataset: Dataset) -> None:
     assert total.split()[2] == "460" and total.endswith(f"{efficiency['total']:.1%}")
 
 
+def test_efficiency_is_that_of_the_rows(dataset: Dataset) -> None:
+    shards = dataset.splits["train"].shards
+    tokens = sum(shard.source_tokens + shard.target_tokens for shard in shards)
+    positions = sum(shard.rows * (shard.shape[0] + shard.shape[1]) for shard in shards)
+    assert any(source != target for source, target in dataset.bucket_shapes)
+    assert dataset.padding_efficiency["total"] == round(tokens / positions, 4)
+
+
 def test_the_histogram_holds_every_pair_of_a_small_corpus(dataset: Dataset) -> None:
     title, *rows = section(card.describe(dataset, samples=0), "Lengths of train")
     assert title.endswith("460 of 460 pairs")

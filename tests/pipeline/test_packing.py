@@ -53,6 +53,7 @@ def test_no_row_is_opened_while_another_has_room() -> None:
 
 def test_a_pair_goes_where_least_room_remains() -> None:
     assert pack([(6, 6), (7, 7), (1, 3)], ((8, 10),)) == {(8, 10): [[0], [1, 2]]}
+    assert pack([(8, 7), (6, 7), (2, 2)], ((10, 10),)) == {(10, 10): [[0, 2], [1]]}
 
 
 def test_rows_are_in_the_order_of_their_longest_pairs() -> None:
