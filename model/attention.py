@@ -1,6 +1,7 @@
 """Scaled dot-product and multi-head attention (§3.2)."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import keras
@@ -15,7 +16,12 @@ _MASKED_SCORE = -1e9
 
 
 def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor,
+    *,
+    dropout: Callable[[Tensor], Tensor] | None = None,
 ) -> Tensor:
     """Averages `value` with weights softmax(query · key / √d_k) (§3.2.1, equation 1).
 
@@ -26,6 +32,7 @@ def scaled_dot_product_attention(
         key: float `[B, H, S, K]`.
         value: float `[B, H, S, K']`.
         attention_mask: bool, broadcastable to `[B, H, T, S]`; every query may look somewhere.
+        dropout: of the weights, float `[B, H, T, S]`.
 
     Returns:
         float `[B, H, T, K']`.
@@ -34,6 +41,7 @@ def scaled_dot_product_attention(
     scores = ops.matmul(query, ops.swapaxes(key, -1, -2))  # [B, H, T, S]
     scores = ops.where(attention_mask, ops.cast(scores, "float32"), _MASKED_SCORE)
     weights = ops.cast(ops.softmax(scores, axis=-1), value.dtype)
+    weights = dropout(weights) if dropout else weights
     return ops.matmul(weights, value)
 
 
@@ -47,6 +55,7 @@ class MultiHeadAttention(keras.layers.Layer):
         query: float `[B, T, D]`.
         memory: float `[B, S, D]`; the same tensor as `query` for self-attention.
         attention_mask: bool, broadcastable to `[B, H, T, S]`.
+        training: whether dropout of the weights is active.
 
     Returns:
         float `[B, T, D]`.
@@ -57,30 +66,45 @@ class MultiHeadAttention(keras.layers.Layer):
         self.model_dim = config.model_dim
         self.num_heads = config.num_heads
         self.concatenated_dim = config.num_heads * config.value_dim
-        self.query = _projection(config.num_heads * config.key_dim, "query")
-        self.key = _projection(config.num_heads * config.key_dim, "key")
-        self.value = _projection(self.concatenated_dim, "value")
+        self.query = _projection(config, config.num_heads * config.key_dim, "query")
+        self.key = _projection(config, config.num_heads * config.key_dim, "key")
+        self.value = _projection(config, self.concatenated_dim, "value")
         self.output_projection = keras.layers.Dense(config.model_dim, use_bias=False, name="output")
+        self.dropout = keras.layers.Dropout(config.attention_dropout, name="dropout")
 
     def build(self, input_shape: Any = None) -> None:
         for projection in (self.query, self.key, self.value):
             projection.build((None, None, self.model_dim))
         self.output_projection.build((None, None, self.concatenated_dim))
 
-    def call(self, query: Tensor, memory: Tensor, attention_mask: Tensor) -> Tensor:
+    def call(
+        self, query: Tensor, memory: Tensor, attention_mask: Tensor, training: bool = False
+    ) -> Tensor:
         key, value = self.project(memory)
-        return self.attend(query, key, value, attention_mask=attention_mask)
+        return self.attend(query, key, value, attention_mask=attention_mask, training=training)
 
     def project(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         """Computes the keys and values of `memory`, float `[B, S, D]`, each `[B, H, S, K]`."""
         return self._split_heads(self.key(memory)), self._split_heads(self.value(memory))
 
     def attend(
-        self, query: Tensor, key: Tensor, value: Tensor, *, attention_mask: Tensor
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        *,
+        attention_mask: Tensor,
+        training: bool = False,
     ) -> Tensor:
         """Attends from float `[B, T, D]` to projected keys and values; returns `[B, T, D]`."""
         query = self._split_heads(self.query(query))  # [B, H, T, K]
-        heads = scaled_dot_product_attention(query, key, value, attention_mask)  # [B, H, T, K]
+        heads = scaled_dot_product_attention(
+            query,
+            key,
+            value,
+            attention_mask,
+            dropout=lambda weights: self.dropout(weights, training=training),
+        )  # [B, H, T, K]
         heads = ops.transpose(heads, (0, 2, 1, 3))  # [B, T, H, K]
         batch, length = ops.shape(heads)[:2]
         return self.output_projection(ops.reshape(heads, (batch, length, self.concatenated_dim)))
@@ -91,8 +115,10 @@ class MultiHeadAttention(keras.layers.Layer):
         return ops.transpose(x, (0, 2, 1, 3))  # [B, H, T, K]
 
 
-def _projection(units: int, name: str) -> keras.layers.Dense:
-    # Variance 1 / (fan_in + fan_out), half of Glorot's: as if queries, keys and values were one
-    # matrix, which is how PyTorch's attention starts; post-norm learns faster from it.
-    halved = keras.initializers.VarianceScaling(0.5, mode="fan_avg", distribution="uniform")
-    return keras.layers.Dense(units, use_bias=False, kernel_initializer=halved, name=name)
+def _projection(config: TransformerConfig, units: int, name: str) -> keras.layers.Dense:
+    # Half of Glorot's variance, the default, is 1 / (fan_in + fan_out): as if queries, keys and
+    # values were one matrix, which is how PyTorch's attention starts; post-norm learns faster so.
+    initializer = keras.initializers.VarianceScaling(
+        config.attention_init_variance, mode="fan_avg", distribution="uniform"
+    )
+    return keras.layers.Dense(units, use_bias=False, kernel_initializer=initializer, name=name)

@@ -2,7 +2,7 @@
 
 import dataclasses
 from dataclasses import field
-from typing import Literal
+from typing import Literal, get_args, get_type_hints
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,6 +48,20 @@ class TransformerConfig:
             "positions, 0 to 1 (§5.4, Table 3 D)."
         },
     )
+    attention_dropout: float = field(
+        default=0.0,
+        metadata={
+            "help": "Rate of dropout on attention's weights, 0 to 1 (none in the paper, 0.1 in "
+            "Tensor2Tensor)."
+        },
+    )
+    relu_dropout: float = field(
+        default=0.0,
+        metadata={
+            "help": "Rate of dropout behind the feed-forward layers' ReLU, 0 to 1 (none in the "
+            "paper, 0.1 in Tensor2Tensor)."
+        },
+    )
     norm: Literal["post", "pre"] = field(
         default="post",
         metadata={
@@ -55,13 +69,37 @@ class TransformerConfig:
             "before the sublayer (pre)."
         },
     )
-    positions: Literal["sinusoidal", "learned"] = field(
+    positions: Literal["sinusoidal", "sinusoidal_halves", "learned"] = field(
         default="sinusoidal",
-        metadata={"help": "Positional encoding: fixed sinusoids (§3.5) or learned (Table 3 E)."},
+        metadata={
+            "help": "Positional encoding: fixed sinusoids, sines and cosines in turn (§3.5) or all "
+            "sines before all cosines (Tensor2Tensor); or learned (Table 3 E)."
+        },
     )
     max_positions: int = field(
         default=1024,
         metadata={"help": "Longest sentence in tokens that learned positions can number."},
+    )
+    padding_embedding: Literal["learned", "zeros"] = field(
+        default="learned",
+        metadata={
+            "help": "Embedding of padding, which the decoder starts from: a learned vector, or "
+            "zeros (Tensor2Tensor)."
+        },
+    )
+    target_space: bool = field(
+        default=False,
+        metadata={
+            "help": "Add one learned vector to all source embeddings: Tensor2Tensor's embedding of "
+            "the target space."
+        },
+    )
+    attention_init_variance: float = field(
+        default=0.5,
+        metadata={
+            "help": "Variance of the first weights of queries, keys and values, as a share of "
+            "Glorot's: 0.5 as in PyTorch, 1 as in Tensor2Tensor."
+        },
     )
 
     def __post_init__(self) -> None:
@@ -72,13 +110,16 @@ class TransformerConfig:
             "model_dim must be even (sine and cosine pairs, §3.5)",
             self.model_dim,
         )
-        _require(0 <= self.dropout < 1, "dropout must be at least 0 and below 1", self.dropout)
-        _require(self.norm in ("post", "pre"), "norm must be 'post' or 'pre'", self.norm)
+        for name in ("dropout", "attention_dropout", "relu_dropout"):
+            rate = getattr(self, name)
+            _require(0 <= rate < 1, f"{name} must be at least 0 and below 1", rate)
         _require(
-            self.positions in ("sinusoidal", "learned"),
-            "positions must be 'sinusoidal' or 'learned'",
-            self.positions,
+            self.attention_init_variance > 0,
+            "attention_init_variance must be above 0",
+            self.attention_init_variance,
         )
+        for name in ("norm", "positions", "padding_embedding"):
+            _require_choice(self, name)
         for name in ("key_dim", "value_dim"):
             if getattr(self, name) == 0:
                 _require(
@@ -118,6 +159,13 @@ class SearchConfig:
         _require(self.beam_size >= 1, "beam_size must be at least 1", self.beam_size)
         for name in ("length_penalty", "extra_length"):
             _require(getattr(self, name) >= 0, f"{name} must be at least 0", getattr(self, name))
+
+
+def _require_choice(config: object, name: str) -> None:
+    """Refuses a value that the field's `Literal` type does not list."""
+    choices = get_args(get_type_hints(type(config))[name])
+    value = getattr(config, name)
+    _require(value in choices, f"{name} must be {' or '.join(map(repr, choices))}", value)
 
 
 def _require(condition: bool, expected: str, received: object) -> None:

@@ -66,8 +66,12 @@ class DecoderLayer(keras.layers.Layer):
     ) -> Tensor:
         return self._sublayers(
             x,
-            attend_to_self=lambda y: self.self_attention(y, y, attention_mask=self_mask),
-            attend_to_memory=lambda y: self.memory_attention(y, memory, attention_mask=memory_mask),
+            attend_to_self=lambda y: self.self_attention(
+                y, y, attention_mask=self_mask, training=training
+            ),
+            attend_to_memory=lambda y: self.memory_attention(
+                y, memory, attention_mask=memory_mask, training=training
+            ),
             training=training,
         )
 
@@ -130,7 +134,9 @@ class DecoderLayer(keras.layers.Layer):
     ) -> Tensor:
         x = self.self_attention_residual(x, sublayer=attend_to_self, training=training)
         x = self.memory_attention_residual(x, sublayer=attend_to_memory, training=training)
-        return self.feed_forward_residual(x, sublayer=self.feed_forward, training=training)
+        return self.feed_forward_residual(
+            x, sublayer=lambda y: self.feed_forward(y, training=training), training=training
+        )
 
 
 class Decoder(keras.layers.Layer):

@@ -39,10 +39,14 @@ class EncoderLayer(keras.layers.Layer):
     def call(self, x: Tensor, attention_mask: Tensor, training: bool = False) -> Tensor:
         x = self.self_attention_residual(
             x,
-            sublayer=lambda y: self.self_attention(y, y, attention_mask=attention_mask),
+            sublayer=lambda y: self.self_attention(
+                y, y, attention_mask=attention_mask, training=training
+            ),
             training=training,
         )
-        return self.feed_forward_residual(x, sublayer=self.feed_forward, training=training)
+        return self.feed_forward_residual(
+            x, sublayer=lambda y: self.feed_forward(y, training=training), training=training
+        )
 
 
 class Encoder(keras.layers.Layer):

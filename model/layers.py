@@ -8,6 +8,7 @@ import keras
 from keras import ops
 
 from model.config import TransformerConfig
+from model.masks import PADDING_ID
 
 Tensor = Any
 
@@ -17,6 +18,7 @@ class FeedForward(keras.layers.Layer):
 
     Call arguments:
         x: float `[B, T, D]`.
+        training: whether dropout behind the ReLU is active.
 
     Returns:
         float `[B, T, D]`.
@@ -27,14 +29,15 @@ class FeedForward(keras.layers.Layer):
         self.model_dim = config.model_dim
         self.feed_forward_dim = config.feed_forward_dim
         self.inner = keras.layers.Dense(self.feed_forward_dim, activation="relu", name="inner")
+        self.dropout = keras.layers.Dropout(config.relu_dropout, name="dropout")
         self.outer = keras.layers.Dense(self.model_dim, name="outer")
 
     def build(self, input_shape: Any = None) -> None:
         self.inner.build((None, None, self.model_dim))
         self.outer.build((None, None, self.feed_forward_dim))
 
-    def call(self, x: Tensor) -> Tensor:
-        return self.outer(self.inner(x))
+    def call(self, x: Tensor, training: bool = False) -> Tensor:
+        return self.outer(self.dropout(self.inner(x), training=training))
 
 
 class Residual(keras.layers.Layer):
@@ -74,7 +77,8 @@ class SharedEmbedding(keras.layers.Layer):
     """One matrix for source tokens, target tokens and the map to logits (§3.4).
 
     Embeddings are multiplied by √d_model. Rows are drawn from a normal distribution of standard
-    deviation d_model^-0.5, as in Tensor2Tensor, so that both uses start at unit scale.
+    deviation d_model^-0.5, as in Tensor2Tensor, so that both uses start at unit scale. With
+    `padding_embedding="zeros"` padding embeds to zeros whatever its row.
 
     Call arguments:
         tokens: int `[B, T]`.
@@ -87,6 +91,7 @@ class SharedEmbedding(keras.layers.Layer):
         super().__init__(name=name)
         self.vocabulary_size = vocabulary_size
         self.model_dim = config.model_dim
+        self.embeds_padding = config.padding_embedding == "learned"
 
     def build(self, input_shape: Any = None) -> None:
         self.matrix = self.add_weight(
@@ -96,11 +101,43 @@ class SharedEmbedding(keras.layers.Layer):
         )
 
     def call(self, tokens: Tensor) -> Tensor:
-        return ops.take(self.matrix, tokens, axis=0) * math.sqrt(self.model_dim)
+        embedded = ops.take(self.matrix, tokens, axis=0) * math.sqrt(self.model_dim)
+        if self.embeds_padding:
+            return embedded
+        return ops.where(ops.expand_dims(tokens, -1) == PADDING_ID, 0.0, embedded)
 
     def logits(self, x: Tensor) -> Tensor:
         """Maps float `[B, T, D]` to logits, float32 `[B, T, V]` (§3.4)."""
         return ops.cast(ops.matmul(x, ops.transpose(ops.cast(self.matrix, x.dtype))), "float32")
+
+
+class TargetSpace(keras.layers.Layer):
+    """One learned vector added at every position of the source, as Tensor2Tensor does.
+
+    There it is a row of an embedding of 32 target languages; a model of one language pair learns
+    one row, which starts as in that embedding.
+
+    Call arguments:
+        x: float `[B, S, D]`, the embedded source.
+
+    Returns:
+        float `[B, S, D]`.
+    """
+
+    def __init__(self, config: TransformerConfig, name: str) -> None:
+        super().__init__(name=name)
+        self.model_dim = config.model_dim
+
+    def build(self, input_shape: Any = None) -> None:
+        limit = math.sqrt(6 / (32 + self.model_dim))  # Glorot's, of [32, D]
+        self.vector = self.add_weight(
+            shape=(self.model_dim,),
+            initializer=keras.initializers.RandomUniform(-limit, limit),
+            name="vector",
+        )
+
+    def call(self, x: Tensor) -> Tensor:
+        return x + ops.cast(self.vector, x.dtype)
 
 
 def layer_normalization(name: str) -> keras.layers.LayerNormalization:

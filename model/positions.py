@@ -28,11 +28,30 @@ class SinusoidalPositions(keras.layers.Layer):
         self.model_dim = config.model_dim
 
     def call(self, positions: Tensor) -> Tensor:
-        exponents = ops.arange(0, self.model_dim, 2, dtype="float32") / self.model_dim
-        frequencies = ops.exp(-math.log(10000.0) * exponents)  # [D/2]
-        angles = ops.cast(positions, "float32")[..., None] * frequencies  # […, D/2]
+        angles = _angles(positions, self.model_dim // 2, steps=self.model_dim // 2)
         pairs = ops.stack([ops.sin(angles), ops.cos(angles)], axis=-1)  # […, D/2, 2]
         return ops.reshape(pairs, (*ops.shape(positions), self.model_dim))
+
+
+class HalvedSinusoidalPositions(keras.layers.Layer):
+    """Tensor2Tensor's sinusoids: all sines before all cosines, up to 10000 · 2π itself.
+
+    Position p has sin(p / 10000^(i/(D/2 - 1))) at index i and the cosine at index D/2 + i.
+
+    Call arguments:
+        positions: int of any shape `[…]`, counted from 0.
+
+    Returns:
+        float32 `[…, D]`.
+    """
+
+    def __init__(self, config: TransformerConfig, name: str) -> None:
+        super().__init__(name=name, dtype="float32")
+        self.model_dim = config.model_dim
+
+    def call(self, positions: Tensor) -> Tensor:
+        angles = _angles(positions, self.model_dim // 2, steps=max(self.model_dim // 2 - 1, 1))
+        return ops.concatenate([ops.sin(angles), ops.cos(angles)], axis=-1)
 
 
 class LearnedPositions(keras.layers.Layer):
@@ -65,6 +84,16 @@ class LearnedPositions(keras.layers.Layer):
 
 def make_positions(config: TransformerConfig) -> keras.layers.Layer:
     """Makes the positional encoding that `config.positions` names."""
-    if config.positions == "learned":
-        return LearnedPositions(config, name="positions")
-    return SinusoidalPositions(config, name="positions")
+    layers: dict[str, type[keras.layers.Layer]] = {
+        "sinusoidal": SinusoidalPositions,
+        "sinusoidal_halves": HalvedSinusoidalPositions,
+        "learned": LearnedPositions,
+    }
+    return layers[config.positions](config, name="positions")
+
+
+def _angles(positions: Tensor, count: int, *, steps: int) -> Tensor:
+    """Divides positions, int `[…]`, by 10000^(i / steps) for i below `count`: `[…, count]`."""
+    exponents = ops.arange(count, dtype="float32") / steps
+    frequencies = ops.exp(-math.log(10000.0) * exponents)
+    return ops.cast(positions, "float32")[..., None] * frequencies

@@ -8,7 +8,7 @@ from keras import ops
 from model.config import SearchConfig, TransformerConfig
 from model.decoder import Decoder, KeysValues
 from model.encoder import Encoder
-from model.layers import SharedEmbedding
+from model.layers import SharedEmbedding, TargetSpace
 from model.masks import (
     END_ID,
     PADDING_ID,
@@ -55,6 +55,9 @@ class Transformer(keras.Model):
         self.vocabulary_size = vocabulary_size
         self.embedding = SharedEmbedding(config, vocabulary_size, name="embedding")
         self.positions = make_positions(config)
+        self.target_space = (
+            TargetSpace(config, name="target_space") if config.target_space else None
+        )
         self.source_dropout = keras.layers.Dropout(config.dropout, name="source_dropout")
         self.target_dropout = keras.layers.Dropout(config.dropout, name="target_dropout")
         self.encoder = Encoder(config, name="encoder")
@@ -64,6 +67,8 @@ class Transformer(keras.Model):
     def build(self, input_shape: Any = None) -> None:
         self.embedding.build()
         self.positions.build(None)
+        if self.target_space:
+            self.target_space.build()
         self.encoder.build()
         self.decoder.build()
         self.built = True
@@ -85,6 +90,7 @@ class Transformer(keras.Model):
         """Encodes `source`, int `[B, S]`, into the memory, float `[B, S, D]`."""
         sentences = number_sentences(source)
         x = self._embed(source, positions_in_sentences(sentences))
+        x = self.target_space(x) if self.target_space else x
         x = self.source_dropout(x, training=training)
         mask = sentence_mask(sentences, sentences)
         return self.encoder(x, attention_mask=mask, training=training)

@@ -38,7 +38,12 @@ class TrainingConfig:
     adam_beta_2: float = _field(0.98, "Adam's β₂ (§5.3).")
     adam_epsilon: float = _field(1e-9, "Adam's ε (§5.3).")
     label_smoothing: float = _field(
-        0.1, "Probability ε_ls spread over the wrong subwords (§5.4, Table 3 D)."
+        0.1, "Probability ε_ls taken from the right subword and spread (§5.4, Table 3 D)."
+    )
+    label_smoothing_over: Literal["all", "wrong"] = _field(
+        "all",
+        "Subwords that label smoothing spreads ε_ls over: all V of them, as in the paper's source "
+        "(Szegedy et al. 2016, §7), or the V - 1 wrong ones (Tensor2Tensor).",
     )
     seed: int = _field(1, "Seed of initial weights, dropout and data order.")
     mixed_precision: Literal["none", "bfloat16"] = _field(
@@ -80,6 +85,11 @@ class TrainingConfig:
         for name in ("adam_beta_1", "adam_beta_2", "label_smoothing"):
             value = getattr(self, name)
             _require(0 <= value < 1, f"{name} must be at least 0 and below 1", value)
+        _require(
+            self.label_smoothing_over in ("all", "wrong"),
+            "label_smoothing_over must be 'all' or 'wrong'",
+            self.label_smoothing_over,
+        )
         for name in ("checkpoint_every_steps", "checkpoint_every_minutes", "eval_every_steps"):
             _require(getattr(self, name) >= 0, f"{name} must be at least 0", getattr(self, name))
         _require(self.eval_sentences >= 0, "eval_sentences must be at least 0", self.eval_sentences)

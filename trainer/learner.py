@@ -21,7 +21,7 @@ class Learner(keras.Model):
 
     Args:
         transformer: the model to teach, made under the same strategy.
-        label_smoothing: ε_ls (§5.4).
+        label_smoothing: probability of all wrong subwords together (§5.4).
         compile_gradients: whether XLA compiles the forward and backward pass.
     """
 

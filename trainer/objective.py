@@ -1,8 +1,27 @@
 """Label-smoothed cross-entropy in nats, summed over real target tokens (§5.4)."""
 
+from typing import Literal
+
 import tensorflow as tf
 
 from pipeline.schema import PADDING_ID
+
+
+def wrong_probability(
+    label_smoothing: float, *, over: Literal["all", "wrong"], vocabulary_size: int
+) -> float:
+    """Returns the probability that smoothed targets give to all wrong subwords together.
+
+    Args:
+        label_smoothing: ε_ls, 0 to 1.
+        over: "all" spreads ε_ls over all V subwords, and so gives ε_ls / V back to the right one
+            (Szegedy et al. 2016, §7, which §5.4 cites); "wrong" over the V - 1 others, as
+            Tensor2Tensor does.
+        vocabulary_size: V.
+    """
+    if over == "wrong":
+        return label_smoothing
+    return label_smoothing * (vocabulary_size - 1) / vocabulary_size
 
 
 def cross_entropy(
@@ -11,13 +30,13 @@ def cross_entropy(
     """Sums the smoothed and the plain cross-entropy over the real tokens of `target`.
 
     The smoothed target distribution gives 1 - ε to the right subword and ε / (V - 1) to each wrong
-    one, as Tensor2Tensor does; padding has weight 0. Neither it nor the softmax is kept for the
+    one; padding has weight 0. Neither it nor the softmax is kept for the
     backward pass: one `[tokens, V]` array, the gradient, is all that training stores.
 
     Args:
         logits: float32 `[B, T, V]`.
         target: int `[B, T]`, padded with `PADDING_ID`.
-        label_smoothing: ε, 0 to 1.
+        label_smoothing: ε, 0 to 1: the `wrong_probability`.
 
     Returns:
         Two float32 scalars, nats: the smoothed sum, which is differentiable, and the plain sum,

@@ -21,6 +21,7 @@ from trainer.config import TrainingConfig
 from trainer.evaluation import evaluate_bleu, evaluate_loss
 from trainer.input import Bucket, distribute, make_buckets, steps_per_epoch, training_batches
 from trainer.learner import Learner
+from trainer.objective import wrong_probability
 from trainer.run_directory import Run, open_run
 from trainer.schedule import LearningRateSchedule
 from trainer.telemetry import MetricsWriter, duration
@@ -78,7 +79,11 @@ def make_learner(run: Run) -> Learner:
     config = run.training
     learner = Learner(
         Transformer(run.transformer, run.data["vocabulary_size"]),
-        label_smoothing=config.label_smoothing,
+        label_smoothing=wrong_probability(
+            config.label_smoothing,
+            over=config.label_smoothing_over,
+            vocabulary_size=run.data["vocabulary_size"],
+        ),
         compile_gradients=config.jit_compile,
     )
     optimizer = keras.optimizers.Adam(

@@ -117,16 +117,29 @@ def position(index: int, model_dim: int) -> list[float]:
     return vector
 
 
+def position_halves(index: int, model_dim: int) -> list[float]:
+    """Tensor2Tensor's sinusoids, in float64."""
+    half = model_dim // 2
+    angles = [index / 10000 ** (i / (half - 1)) for i in range(half)]
+    return [*map(math.sin, angles), *map(math.cos, angles)]
+
+
 def transform(model: Any, source: list[int], target: list[int]) -> Array:
-    """Logits `[T, V]` of a target given its source, both unpadded, with sinusoidal positions."""
-    matrix = weight(model.embedding.matrix)
-    norm = model.config.norm
+    """Logits `[T, V]` of a target given its source, both unpadded, with sinusoids."""
+    config, matrix = model.config, weight(model.embedding.matrix)
+    place = {"sinusoidal": position, "sinusoidal_halves": position_halves}[config.positions]
 
     def embed(tokens: list[int]) -> Array:
         size = matrix.shape[1]
+        rows = matrix.copy()
+        if config.padding_embedding == "zeros":
+            rows[0] = 0.0
         return np.array(
-            [math.sqrt(size) * matrix[token] + position(p, size) for p, token in enumerate(tokens)]
+            [math.sqrt(size) * rows[token] + place(p, size) for p, token in enumerate(tokens)]
         )
 
-    memory = encode(model.encoder, norm, embed(source))
-    return decode(model.decoder, norm, embed([0, *target[:-1]]), memory) @ matrix.T
+    embedded = embed(source)
+    if config.target_space:
+        embedded += weight(model.target_space.vector)
+    memory = encode(model.encoder, config.norm, embedded)
+    return decode(model.decoder, config.norm, embed([0, *target[:-1]]), memory) @ matrix.T

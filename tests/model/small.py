@@ -28,6 +28,15 @@ def small_config(**changes: Any) -> TransformerConfig:
     return TransformerConfig(**(sizes | changes))
 
 
+# The fields of an architecture by which Tensor2Tensor differs from the paper.
+TENSOR2TENSOR: dict[str, Any] = {
+    "norm": "pre",
+    "positions": "sinusoidal_halves",
+    "padding_embedding": "zeros",
+    "target_space": True,
+}
+
+
 def wave(*shape: int, phase: float = 0.0) -> np.ndarray:
     """Fixed float32 numbers in [-1, 1]; the square makes matrices of full rank."""
     index = np.arange(np.prod(shape), dtype=np.float64).reshape(shape)

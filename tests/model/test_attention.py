@@ -61,6 +61,19 @@ def test_scores_too_large_for_an_exponential_still_average(
     assert np.isfinite(attended).all()
 
 
+def test_dropout_is_of_the_weights(heads: tuple[np.ndarray, ...]) -> None:
+    query, key, _ = heads
+    one_hot = np.broadcast_to(np.eye(KEYS, dtype=np.float32), (BATCH, HEADS, KEYS, KEYS))
+    weights = numpy(scaled_dot_product_attention(query, key, one_hot, VISIBLE))
+    np.testing.assert_allclose(weights.sum(axis=-1), 1.0, rtol=1e-6)
+    dropped = scaled_dot_product_attention(
+        query, key, one_hot, VISIBLE, dropout=lambda w: ops.where(w > 0.1, 2.0 * w, 0.0)
+    )
+    np.testing.assert_allclose(
+        numpy(dropped), np.where(weights > 0.1, 2.0 * weights, 0.0), rtol=1e-6
+    )
+
+
 def test_softmax_is_float32_for_bfloat16_inputs(
     heads: tuple[np.ndarray, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -94,6 +107,40 @@ def test_projections_have_the_papers_sizes_and_no_bias(layer: MultiHeadAttention
         "attention/value/kernel": (MODEL_DIM, HEADS * VALUE_DIM),
         "attention/output/kernel": (HEADS * VALUE_DIM, MODEL_DIM),
     }
+
+
+def test_dropout_in_training_zeroes_its_share_of_the_weights_and_scales_the_rest() -> None:
+    config = small_config(model_dim=2, num_heads=1, value_dim=2, attention_dropout=0.4)
+    layer = MultiHeadAttention(config, name="attention")
+    layer.build()
+    for projection in (layer.value, layer.output_projection):
+        projection.kernel.assign(np.eye(2))
+    x, itself = np.ones((50, 320, 2), np.float32), np.eye(320, dtype=bool)
+    assert (numpy(layer(x, x, attention_mask=itself)) == 1.0).all()
+    attended = numpy(layer(x, x, attention_mask=itself, training=True))  # each weight is 1
+    kept = attended != 0
+    np.testing.assert_allclose(attended[kept], 1 / 0.6, rtol=1e-6)
+    assert abs(kept.mean() - 0.6) < 0.02  # 16,000 draws: five standard deviations
+
+
+@pytest.mark.parametrize("variance", [None, 0.5, 1.0])
+def test_weights_start_uniform_with_the_variance_of_the_configuration(
+    variance: float | None,
+) -> None:
+    given = {} if variance is None else {"attention_init_variance": variance}
+    sizes = {"model_dim": 200, "num_heads": 5, "key_dim": 60, "value_dim": 40}
+    layer = MultiHeadAttention(small_config(**sizes, **given), name="attention")
+    layer.build()
+    for projection, share in [
+        (layer.query, variance or 0.5),
+        (layer.key, variance or 0.5),
+        (layer.value, variance or 0.5),
+        (layer.output_projection, 1.0),
+    ]:
+        kernel = numpy(projection.kernel)
+        expected = share * 2 / sum(kernel.shape)  # Glorot & Bengio (2010), equation 16
+        assert kernel.var() == pytest.approx(expected, rel=0.03)  # 40,000 draws or more
+        assert np.abs(kernel).max() <= np.sqrt(3 * expected) * 1.0001
 
 
 def test_keys_and_values_projected_beforehand_give_the_same(layer: MultiHeadAttention) -> None:

@@ -11,6 +11,7 @@ def test_defaults_are_the_papers_base_model() -> None:
     assert (config.num_layers, config.model_dim, config.feed_forward_dim) == (6, 512, 2048)
     assert (config.num_heads, config.key_dim, config.value_dim) == (8, 64, 64)
     assert (config.dropout, config.norm, config.positions) == (0.1, "post", "sinusoidal")
+    assert (config.attention_dropout, config.relu_dropout) == (0.0, 0.0)
 
 
 def test_defaults_are_the_papers_search() -> None:
@@ -42,8 +43,12 @@ def test_head_sizes_that_are_given_need_not_fit_the_model_size() -> None:
         ({"num_heads": 7, "key_dim": 9}, "not a multiple of num_heads; give value_dim; .* 7"),
         ({"dropout": -0.1}, "dropout must be at least 0 and below 1; received -0.1"),
         ({"dropout": 1.0}, "dropout must be at least 0 and below 1; received 1.0"),
+        ({"attention_dropout": 1.0}, "attention_dropout must be at least 0 and below 1; rec.* 1"),
+        ({"relu_dropout": -0.1}, "relu_dropout must be at least 0 and below 1; received -0.1"),
         ({"norm": "both"}, "norm must be 'post' or 'pre'; received 'both'"),
-        ({"positions": "none"}, "must be 'sinusoidal' or 'learned'; received 'none'"),
+        ({"positions": "none"}, "'sinusoidal' or 'sinusoidal_halves' or 'learned'; .* 'none'"),
+        ({"padding_embedding": "0"}, "padding_embedding must be 'learned' or 'zeros'; .* '0'"),
+        ({"attention_init_variance": 0.0}, "attention_init_variance must be above 0; received 0"),
     ],
 )
 def test_impossible_architectures_are_refused(values: dict[str, Any], message: str) -> None:

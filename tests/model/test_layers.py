@@ -2,7 +2,7 @@ import keras
 import numpy as np
 import pytest
 
-from model.layers import FeedForward, Residual, SharedEmbedding
+from model.layers import FeedForward, Residual, SharedEmbedding, TargetSpace
 from tests.model import reference
 from tests.model.small import VOCABULARY, fill_with_waves, numpy, small_config, wave
 
@@ -35,6 +35,20 @@ def test_feed_forward_follows_equation_2(x: np.ndarray) -> None:
     fill_with_waves(layer)
     assert layer.inner.kernel.shape == (MODEL_DIM, FEED_FORWARD_DIM)
     np.testing.assert_allclose(numpy(layer(x)), reference.feed_forward(layer, x), atol=1e-5)
+
+
+def test_dropout_behind_the_relu_zeroes_its_share_in_training_alone() -> None:
+    layer = FeedForward(small_config(relu_dropout=0.4), name="feed_forward")
+    layer.build()
+    layer.inner.kernel.assign(np.zeros((MODEL_DIM, FEED_FORWARD_DIM)))
+    layer.inner.bias.assign(np.ones(FEED_FORWARD_DIM))
+    layer.outer.kernel.assign(np.eye(FEED_FORWARD_DIM, MODEL_DIM))
+    x = np.zeros((50, 40, MODEL_DIM), np.float32)
+    assert (numpy(layer(x)) == 1.0).all()
+    dropped = numpy(layer(x, training=True))
+    kept = dropped != 0
+    np.testing.assert_allclose(dropped[kept], 1 / 0.6, rtol=1e-6)
+    assert abs(kept.mean() - 0.6) < 0.02  # 16,000 draws: five standard deviations
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
@@ -86,6 +100,32 @@ def test_embedding_is_a_row_times_the_root_of_the_model_size(embedding: SharedEm
     tokens = np.array([[3, 0, 10], [1, 1, 7]])
     expected = numpy(embedding.matrix)[tokens] * np.sqrt(8.0)
     np.testing.assert_allclose(numpy(embedding(tokens)), expected, rtol=1e-6)
+
+
+def test_padding_embeds_to_zeros_when_told_to_and_keeps_its_logit() -> None:
+    learned, zeros = (
+        SharedEmbedding(small_config(padding_embedding=kind), VOCABULARY, name="embedding")
+        for kind in ("learned", "zeros")
+    )
+    for each in (learned, zeros):
+        each.build()
+        fill_with_waves(each)
+    tokens = np.array([[3, 0, 10], [0, 1, 7]])
+    expected = np.where((tokens == 0)[..., None], 0.0, numpy(learned(tokens)))
+    np.testing.assert_array_equal(numpy(zeros(tokens)), expected)
+    assert numpy(learned(tokens))[0, 1].any()
+    x = wave(2, 3, MODEL_DIM)
+    np.testing.assert_array_equal(numpy(zeros.logits(x)), numpy(learned.logits(x)))
+
+
+def test_target_space_is_one_vector_for_all_positions_and_starts_within_its_limit() -> None:
+    layer = TargetSpace(small_config(model_dim=968), name="target_space")
+    layer.build()
+    x = wave(BATCH, LENGTH, 968)
+    start = numpy(layer.vector)
+    np.testing.assert_allclose(numpy(layer(x)), x + start, rtol=1e-6)
+    # Glorot's limit for [32, 968] is √(6 / 1000).
+    assert 0.07 < np.abs(start).max() <= 0.006**0.5 and start.shape == (968,)
 
 
 def test_logits_are_products_with_the_rows_unscaled(

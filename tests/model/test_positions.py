@@ -1,7 +1,12 @@
 import numpy as np
 import pytest
 
-from model.positions import LearnedPositions, SinusoidalPositions, make_positions
+from model.positions import (
+    HalvedSinusoidalPositions,
+    LearnedPositions,
+    SinusoidalPositions,
+    make_positions,
+)
 from tests.model import reference
 from tests.model.small import fill_with_waves, numpy, small_config, wave
 
@@ -20,6 +25,27 @@ def test_sines_and_cosines_alternate() -> None:
     at_0, at_1 = numpy(layer(np.array([0, 1])))
     np.testing.assert_allclose(at_0, [0, 1, 0, 1], atol=1e-7)
     np.testing.assert_allclose(at_1, [sin_1, cos_1, sin_100th, cos_100th], atol=1e-6)
+
+
+@pytest.mark.parametrize("model_dim", [4, 12])
+def test_halved_sinusoids_follow_tensor2tensors_form(model_dim: int) -> None:
+    layer = HalvedSinusoidalPositions(small_config(model_dim=model_dim), name="positions")
+    positions = [0, 1, 2, 63, 511]
+    expected = [reference.position_halves(each, model_dim) for each in positions]
+    np.testing.assert_allclose(numpy(layer(np.array(positions))), expected, atol=1e-4, rtol=0)
+
+
+def test_halved_sinusoids_put_sines_first_and_reach_the_longest_wavelength() -> None:
+    layer = HalvedSinusoidalPositions(small_config(model_dim=4), name="positions")
+    sin_1, cos_1, sin_10000th, cos_10000th = 0.841471, 0.540302, 0.0001, 1.0
+    at_0, at_1 = numpy(layer(np.array([0, 1])))
+    np.testing.assert_allclose(at_0, [0, 0, 1, 1], atol=1e-7)
+    np.testing.assert_allclose(at_1, [sin_1, sin_10000th, cos_1, cos_10000th], atol=1e-6)
+
+
+def test_halved_sinusoids_of_two_dimensions_are_the_shortest() -> None:
+    layer = HalvedSinusoidalPositions(small_config(model_dim=2), name="positions")
+    np.testing.assert_allclose(numpy(layer(np.array([1])))[0], [0.841471, 0.540302], atol=1e-6)
 
 
 @pytest.mark.usefixtures("bfloat16")
@@ -50,4 +76,6 @@ def test_positions_beyond_the_last_learned_one_share_its_vector() -> None:
 
 def test_configuration_names_the_positions() -> None:
     assert isinstance(make_positions(small_config()), SinusoidalPositions)
+    halves = make_positions(small_config(positions="sinusoidal_halves"))
+    assert isinstance(halves, HalvedSinusoidalPositions)
     assert isinstance(make_positions(small_config(positions="learned")), LearnedPositions)

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from keras import ops
 
+from model.config import SearchConfig
 from model.masks import padding_mask
 from model.transformer import Transformer, shift_right
 from tests.model import reference
@@ -14,6 +15,7 @@ from tests.model.small import (
     SOURCE_LENGTH,
     TARGET,
     TARGET_LENGTH,
+    TENSOR2TENSOR,
     VOCABULARY,
     WIDTH,
     fill_with_waves,
@@ -68,9 +70,13 @@ def test_no_sentence_of_a_row_sees_another(side: int) -> None:
     assert (before[second] != after[second]).any()
 
 
-@pytest.mark.parametrize("norm", ["post", "pre"])
-def test_logits_are_those_of_the_paper_without_padding(norm: str) -> None:
-    model = make_transformer(norm=norm)
+@pytest.mark.parametrize(
+    "changes",
+    [{}, *({name: value} for name, value in TENSOR2TENSOR.items()), TENSOR2TENSOR],
+    ids=["paper", *TENSOR2TENSOR, "all"],
+)
+def test_logits_are_those_of_the_equations_without_padding(changes: dict[str, Any]) -> None:
+    model = make_transformer(**changes)
     logits = numpy(model(SOURCE, TARGET))
     assert logits.shape == (BATCH, TARGET_LENGTH, VOCABULARY)
     for row in range(BATCH):
@@ -135,10 +141,13 @@ def test_one_matrix_embeds_both_languages_and_makes_the_logits(token: int, row: 
     assert np.flatnonzero(changed[:, :, ~is_token].any(axis=(1, 2))).tolist() == [row]
 
 
-@pytest.mark.parametrize("norm", ["post", "pre"])
-@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
-def test_search_steps_give_the_logits_of_training(norm: str, positions: str) -> None:
-    model = make_transformer(norm=norm, positions=positions)
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"positions": "learned"}, TENSOR2TENSOR],
+    ids=["paper", "learned", "tensor2tensor"],
+)
+def test_search_steps_give_the_logits_of_training(changes: dict[str, Any]) -> None:
+    model = make_transformer(**changes)
     hypotheses = np.abs(np.round(50 * wave(BATCH, WIDTH, TARGET_LENGTH))).astype(int)
     hypotheses = 2 + hypotheses % (VOCABULARY - 2)  # neither padding nor end: one sentence each
     past = model.decoder.empty_past(BATCH * WIDTH, TARGET_LENGTH)
@@ -172,6 +181,30 @@ def test_sums_of_embeddings_and_positions_are_dropped_out(norm: str) -> None:
     first, second = (numpy(model(SOURCE, TARGET, training=True)) for _ in range(2))
     assert (first != second).any()
     assert (numpy(model(SOURCE, TARGET)) == numpy(model(SOURCE, TARGET))).all()
+
+
+@pytest.mark.parametrize(
+    ("rates", "sites"),
+    [
+        ({"dropout": 0.4}, 2 + 2 * 2 + 2 * 3),  # two sums of embeddings; sublayers of 2 + 2 layers
+        ({"attention_dropout": 0.4}, 2 * 1 + 2 * 2),
+        ({"relu_dropout": 0.4}, 2 * 1 + 2 * 1),
+    ],
+    ids=lambda value: str(value),
+)
+def test_every_site_of_a_dropout_draws_in_training_alone(
+    rates: dict[str, float], sites: int
+) -> None:
+    """Each site that drops something out moves its own random state on."""
+    model = make_transformer(**rates)
+    before = [numpy(seed).tolist() for seed in model.non_trainable_variables]
+    model(SOURCE, TARGET)
+    model.search(SOURCE, SearchConfig(beam_size=2, extra_length=1), end_id=1)
+    assert [numpy(seed).tolist() for seed in model.non_trainable_variables] == before
+    model(SOURCE, TARGET, training=True)
+    after = [numpy(seed).tolist() for seed in model.non_trainable_variables]
+    assert len(before) == sites
+    assert all(old != new for old, new in zip(before, after, strict=True))
 
 
 @pytest.mark.usefixtures("bfloat16")

@@ -108,6 +108,7 @@ def test_the_defaults_are_the_base_model(monkeypatch: pytest.MonkeyPatch) -> Non
         ({"adam_beta_1": 1.0}, "adam_beta_1 must be at least 0 and below 1; received 1.0"),
         ({"adam_beta_2": -0.1}, "adam_beta_2 must be at least 0 and below 1; received -0.1"),
         ({"label_smoothing": 1.0}, "label_smoothing must be at least 0 and below 1; received 1"),
+        ({"label_smoothing_over": "none"}, "label_smoothing_over must be 'all' or 'wrong'; .*none"),
         ({"checkpoint_every_steps": -1}, "checkpoint_every_steps must be at least 0; received -1"),
         ({"checkpoint_every_minutes": -1}, "checkpoint_every_minutes must be at least 0; recei"),
         ({"eval_every_steps": -1}, "eval_every_steps must be at least 0; received -1"),

@@ -41,11 +41,10 @@ def means_of(learner: Learner) -> list[np.ndarray]:
 def expected_losses(transformer: Transformer, batch: Batch) -> tuple[tf.Tensor, tf.Tensor]:
     """The objective by its definition, in ordinary ops."""
     logits = transformer(batch["source"], batch["target"], training=False)
-    wrong = SMOOTHING / (logits.shape[-1] - 1)
     labels = tf.one_hot(batch["target"], logits.shape[-1])
     log_probabilities = tf.nn.log_softmax(logits)
     real = tf.cast(batch["target"] != 0, tf.float32)
-    distribution = labels * (1 - SMOOTHING) + (1 - labels) * wrong
+    distribution = labels * (1 - SMOOTHING) + SMOOTHING / logits.shape[-1]
     loss = -tf.reduce_sum(real[..., None] * distribution * log_probabilities)
     nll = -tf.reduce_sum(real[..., None] * labels * log_probabilities)
     return loss / TARGET_TOKENS, nll / TARGET_TOKENS
@@ -101,6 +100,16 @@ def test_updates_are_those_computed_by_hand(
             assert sure.any()
         for received, wanted in zip(means_of(learner), adam.means, strict=True):
             np.testing.assert_allclose(received, wanted, rtol=1e-3, atol=1e-6)
+
+
+def test_smoothing_is_spread_over_the_subwords_of_the_configuration(
+    make_learner: MakeLearner,
+) -> None:
+    vocabulary_size = make_learner().transformer.vocabulary_size
+    wrong = make_learner(label_smoothing=SMOOTHING, label_smoothing_over="wrong")
+    assert wrong.label_smoothing == SMOOTHING
+    every = make_learner(label_smoothing=SMOOTHING, label_smoothing_over="all")
+    assert every.label_smoothing == pytest.approx(SMOOTHING * (1 - 1 / vocabulary_size))
 
 
 def test_the_default_optimizer_is_the_paper_s(make_learner: MakeLearner) -> None:

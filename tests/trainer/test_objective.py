@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from trainer.objective import cross_entropy
+from trainer.objective import cross_entropy, wrong_probability
 
 # Three positions, two sentences; 0 is padding. V = 5.
 TARGET = np.array([[3, 4, 0], [1, 0, 0]])
@@ -97,3 +97,10 @@ def test_the_gradient_is_that_of_finite_differences() -> None:
         rise = by_definition(LOGITS + nudge, TARGET, 0.1)
         fall = by_definition(LOGITS - nudge, TARGET, 0.1)
         assert gradient[place] == pytest.approx((rise - fall) / 2e-5, abs=1e-6)
+
+
+def test_smoothing_over_all_subwords_is_szegedys_mixture_worked_out_by_hand() -> None:
+    # V = 4, ε = 0.2: each subword gets 0.05, the right one 0.8 on top, so the wrong ones 0.15.
+    assert wrong_probability(0.2, over="all", vocabulary_size=4) == pytest.approx(0.15)
+    assert wrong_probability(0.2, over="wrong", vocabulary_size=4) == 0.2
+    assert wrong_probability(0.0, over="all", vocabulary_size=4) == 0.0
