@@ -15,6 +15,7 @@ ENTRY_POINTS = frozenset(
         "trainer.evaluate",
         "trainer.translate",
         "trainer.export",
+        "trainer.table3",
     }
 )
 

@@ -1,43 +1,39 @@
 import dataclasses
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from absl import flags
 
 from model.config import SearchConfig, TransformerConfig
-from pipeline import cli
+from pipeline.errors import UserError
+from tests.trainer.experiments import differences
 from trainer.config import TrainingConfig
+from trainer.flagfiles import Experiment, read_flagfiles
 
 ROOT = Path(__file__).resolve().parents[2]
-FLAGFILES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("configs/**/*.flags"))
-Configs = tuple[TransformerConfig, TrainingConfig, SearchConfig]
+CONFIGS = ROOT / "configs"
+RECIPES = sorted(path.relative_to(ROOT).as_posix() for path in CONFIGS.glob("recipes/*.flags"))
+FLAGFILES = sorted(
+    {path.relative_to(ROOT).as_posix() for path in CONFIGS.rglob("*.flags")} - {*RECIPES}
+)
 
 
-def parse(flagfile: str, monkeypatch: pytest.MonkeyPatch) -> Configs:
-    """Returns what a flagfile says to the flags of trainer.task."""
+@pytest.fixture(autouse=True)
+def _in_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Flagfiles that others include are found from there."""
     monkeypatch.chdir(ROOT)
-    values = flags.FlagValues()
-    flags.DEFINE_multi_string("flagfile", [], "", flag_values=values)
-    for config in (TrainingConfig, TransformerConfig, SearchConfig):
-        cli.define_flags(config, values)
-    cli.parse(["task", f"--flagfile={flagfile}"], values)
-    return (
-        cli.config_from_flags(TransformerConfig, values),
-        cli.config_from_flags(TrainingConfig, values),
-        cli.config_from_flags(SearchConfig, values),
-    )
 
 
 def test_there_are_flagfiles() -> None:
     names = {Path(flagfile).stem for flagfile in FLAGFILES}
-    assert {"demo", "multi30k", "base", "big"} <= names
+    assert {"demo", "multi30k", "base", "big", "base_en_fr", "big_en_fr"} <= names
 
 
-@pytest.mark.parametrize("flagfile", FLAGFILES)
-def test_every_flagfile_is_accepted_by_trainer_task(flagfile: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("flagfile", ["configs/demo.flags", "configs/table3/c_layers_2.flags"])
+def test_a_flagfile_is_accepted_by_trainer_task(flagfile: str, tmp_path: Path) -> None:
     """All its flags are known and valid: the first complaint is about the missing data."""
     command = [sys.executable, "-m", "trainer.task", f"--flagfile={flagfile}"]
     command.append(f"--dataset_dir={tmp_path}/none")
@@ -47,17 +43,31 @@ def test_every_flagfile_is_accepted_by_trainer_task(flagfile: str, tmp_path: Pat
     assert "pipeline.preprocess" in done.stderr
 
 
+def test_a_flagfile_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="none.flags"):
+        read_flagfiles(f"{tmp_path}/none.flags")
+
+
 @pytest.mark.parametrize("flagfile", FLAGFILES)
-def test_a_flagfile_writes_to_a_directory_of_its_own(
-    flagfile: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _, training, _ = parse(flagfile, monkeypatch)
-    assert Path(training.run_dir).name == Path(flagfile).stem
+def test_all_flags_of_a_flagfile_are_known_and_valid(flagfile: str) -> None:
+    assert read_flagfiles(flagfile).training.run_dir
 
 
-def test_base_is_the_paper_s_base_model(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("flagfile", FLAGFILES)
+def test_a_flagfile_writes_to_a_directory_of_its_own(flagfile: str) -> None:
+    place = Path(flagfile).relative_to("configs").with_suffix("")
+    assert Path(read_flagfiles(flagfile).training.run_dir) == Path("runs") / place
+
+
+@pytest.mark.parametrize("flagfile", FLAGFILES)
+def test_a_flagfile_tells_the_command_that_runs_it(flagfile: str) -> None:
+    header = Path(flagfile).read_text(encoding="utf-8").partition("\n--")[0]
+    assert f"python -m trainer.task --flagfile={flagfile}" in header
+
+
+def test_base_is_the_paper_s_base_model() -> None:
     """Table 3, row "base"; §5 for training; §6.1 for averaging and search."""
-    model, training, search = parse("configs/base.flags", monkeypatch)
+    model, training, search = read_flagfiles("configs/base.flags")
     assert (model.num_layers, model.model_dim, model.feed_forward_dim) == (6, 512, 2048)
     assert (model.num_heads, model.key_dim, model.value_dim) == (8, 64, 64)
     assert (model.dropout, model.norm, model.positions) == (0.1, "post", "sinusoidal")
@@ -69,10 +79,10 @@ def test_base_is_the_paper_s_base_model(monkeypatch: pytest.MonkeyPatch) -> None
     assert search == SearchConfig(beam_size=4, length_penalty=0.6, extra_length=50)
 
 
-def test_big_is_the_paper_s_big_model(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_big_is_the_paper_s_big_model() -> None:
     """Table 3, row "big"; what it does not list is as in base."""
-    base_model, base_training, base_search = parse("configs/base.flags", monkeypatch)
-    model, training, search = parse("configs/big.flags", monkeypatch)
+    base_model, base_training, base_search = read_flagfiles("configs/base.flags")
+    model, training, search = read_flagfiles("configs/big.flags")
     assert model == dataclasses.replace(
         base_model,
         model_dim=1024,
@@ -91,9 +101,79 @@ def test_big_is_the_paper_s_big_model(monkeypatch: pytest.MonkeyPatch) -> None:
     assert search == base_search
 
 
-def test_the_defaults_are_the_base_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    base = parse("configs/base.flags", monkeypatch)
+def test_the_defaults_are_the_base_model() -> None:
+    base = read_flagfiles("configs/base.flags")
     assert base == (TransformerConfig(), TrainingConfig(), SearchConfig())
+
+
+def test_base_en_fr_is_base_on_other_data() -> None:
+    base, en_fr = read_flagfiles("configs/base.flags"), read_flagfiles("configs/base_en_fr.flags")
+    assert differences(base, en_fr) == {
+        "dataset_dir": "data/wmt14_en_fr",
+        "run_dir": "runs/base_en_fr",
+    }
+
+
+def test_big_en_fr_is_big_on_other_data_with_less_dropout() -> None:
+    """§6.1: P_drop = 0.1 instead of 0.3."""
+    big, en_fr = read_flagfiles("configs/big.flags"), read_flagfiles("configs/big_en_fr.flags")
+    assert differences(big, en_fr) == {
+        "dropout": 0.1,
+        "dataset_dir": "data/wmt14_en_fr",
+        "run_dir": "runs/big_en_fr",
+    }
+
+
+def test_english_to_french_is_preprocessed_with_the_papers_word_pieces() -> None:
+    """§5.1: 32,000 word-pieces."""
+    header = Path("configs/base_en_fr.flags").read_text(encoding="utf-8")
+    (command,) = re.findall(r"python -m pipeline\.preprocess(.*?)\n# Command", header, re.DOTALL)
+    assert sorted(re.findall(r"--\S+", command)) == [
+        "--dataset=wmt14_en_fr",
+        "--output_dir=data/wmt14_en_fr",
+        "--subwords=wordpiece",
+        "--vocabulary_size=32000",
+    ]
+
+
+# What Tensor2Tensor's transformer_base_v3 does otherwise than the paper, field by field.
+TENSOR2TENSOR = {
+    "norm": "pre",
+    "attention_dropout": 0.1,
+    "relu_dropout": 0.1,
+    "positions": "sinusoidal_halves",
+    "padding_embedding": "zeros",
+    "target_space": True,
+    "attention_init_variance": 1.0,
+    "label_smoothing_over": "wrong",
+    "adam_beta_2": 0.997,
+    "warmup_steps": 8000,
+    "learning_rate_scale": 2.0,
+    "extra_length": 100,
+}
+
+
+def test_recipe_t2t_differs_from_the_paper_in_these_fields() -> None:
+    base = read_flagfiles("configs/base.flags")
+    t2t = read_flagfiles("configs/base.flags", "configs/recipes/t2t.flags")
+    assert differences(base, t2t) == TENSOR2TENSOR
+
+
+def test_recipe_paper_names_the_same_fields_and_is_the_default() -> None:
+    paper, t2t = (
+        re.findall(r"^--(\w+)=", Path(recipe).read_text(encoding="utf-8"), re.MULTILINE)
+        for recipe in RECIPES
+    )
+    assert RECIPES == ["configs/recipes/paper.flags", "configs/recipes/t2t.flags"]
+    assert paper == t2t == [*TENSOR2TENSOR]
+    assert read_flagfiles("configs/recipes/paper.flags") == Experiment(
+        TransformerConfig(), TrainingConfig(), SearchConfig()
+    )
+
+
+def test_recipe_paper_takes_back_recipe_t2t() -> None:
+    both = read_flagfiles("configs/base.flags", *reversed(RECIPES))
+    assert both == read_flagfiles("configs/base.flags")
 
 
 @pytest.mark.parametrize(
