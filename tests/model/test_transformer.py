@@ -121,6 +121,28 @@ def test_vector_of_padding_does_not_reach_the_memory_of_real_tokens() -> None:
     assert (before[SOURCE == 0] != after[SOURCE == 0]).any()
 
 
+@pytest.mark.parametrize("changes", [{}, TENSOR2TENSOR], ids=["paper", "tensor2tensor"])
+def test_what_stands_in_padding_changes_no_bit(
+    changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, config = make_transformer(**changes), SearchConfig(beam_size=2, extra_length=2)
+    embed = model._embed
+    padded = {ids.shape: ids == 0 for ids in (SOURCE, TARGET)}
+
+    def embed_with_noise(tokens: Any, positions: Any) -> Any:
+        embedded = embed(tokens, positions)
+        noisy = padded.get(tuple(tokens.shape), np.zeros(tokens.shape, bool))
+        return ops.where(noisy[..., None], 1e3, embedded)
+
+    before, found = numpy(model(SOURCE, TARGET)), model.search(SOURCE, config, end_id=1)
+    monkeypatch.setattr(model, "_embed", embed_with_noise)
+    after, found_after = numpy(model(SOURCE, TARGET)), model.search(SOURCE, config, end_id=1)
+    real = TARGET != 0
+    assert (before[real] == after[real]).all() and (before[~real] != after[~real]).any()
+    for one, other in zip(found, found_after, strict=True):
+        assert (numpy(one) == numpy(other)).all()
+
+
 def test_more_padding_leaves_the_logits() -> None:
     model = make_transformer()
     more = numpy(model(np.pad(SOURCE, ((0, 0), (0, 3))), np.pad(TARGET, ((0, 0), (0, 2)))))
