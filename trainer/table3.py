@@ -8,8 +8,8 @@ by how much ours is off; then both counts less those of base, where d_model is t
 embedding too. Training FLOPs are those of Table 2, and those that the paper's formula gives: hours
 · 8 GPUs · 9.5 TFLOP a second. A dash is what the paper does not say.
 
-The paper has "about 37000" subwords, and 37,000 make every count but one come out within 5 %. With
---vocabulary_size=41100 all counts but big's are the paper's to the million.
+The paper has "about 37000" subwords. With 37,000 every count comes out within 5 % but that of 2
+layers, and with --vocabulary_size=41100 all but big's are the paper's to the million.
 """
 
 import dataclasses

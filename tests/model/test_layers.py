@@ -43,9 +43,10 @@ def test_dropout_behind_the_relu_zeroes_its_share_in_training_alone() -> None:
     layer.inner.kernel.assign(np.zeros((MODEL_DIM, FEED_FORWARD_DIM)))
     layer.inner.bias.assign(np.ones(FEED_FORWARD_DIM))
     layer.outer.kernel.assign(np.eye(FEED_FORWARD_DIM, MODEL_DIM))
+    layer.outer.bias.assign(np.full(MODEL_DIM, 5.0))  # never dropped out
     x = np.zeros((50, 40, MODEL_DIM), np.float32)
-    assert (numpy(layer(x)) == 1.0).all()
-    dropped = numpy(layer(x, training=True))
+    assert (numpy(layer(x)) == 6.0).all()
+    dropped = numpy(layer(x, training=True)) - 5.0
     kept = dropped != 0
     np.testing.assert_allclose(dropped[kept], 1 / 0.6, rtol=1e-6)
     assert abs(kept.mean() - 0.6) < 0.02  # 16,000 draws: five standard deviations
