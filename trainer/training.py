@@ -77,12 +77,13 @@ def make_strategy() -> tf.distribute.Strategy:
 def make_learner(run: Run) -> Learner:
     """Makes the model and its optimizer (§5.3) with fresh weights, under the current strategy."""
     config = run.training
+    transformer = Transformer(run.transformer, run.data["vocabulary_size"])
     learner = Learner(
-        Transformer(run.transformer, run.data["vocabulary_size"]),
+        transformer,
         label_smoothing=wrong_probability(
             config.label_smoothing,
             over=config.label_smoothing_over,
-            vocabulary_size=run.data["vocabulary_size"],
+            vocabulary_size=transformer.vocabulary_size,
         ),
         compile_gradients=config.jit_compile,
     )
