@@ -35,7 +35,7 @@ def test_gradients_are_finite_differences_of_the_equations(
     for variable, gradient in zip(model.trainable_variables, gradients_of(model), strict=True):
         direction = random.normal(size=gradient.shape)
         slope = slope_along(lambda: loss_by_equations(model), weights, variable.path, direction)
-        tolerance = 1e-6 * np.linalg.norm(direction)
+        tolerance = 1e-6 * float(np.linalg.norm(direction))
         assert np.sum(gradient * direction) == pytest.approx(slope, abs=tolerance), variable.path
         assert abs(slope) > 10 * tolerance, f"{variable.path} has no influence"
 
