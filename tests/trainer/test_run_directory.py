@@ -22,9 +22,14 @@ TRANSFORMER = TransformerConfig(
     key_dim=5,
     value_dim=7,
     dropout=0.25,
+    attention_dropout=0.125,
+    relu_dropout=0.375,
     norm="pre",
     positions="learned",
     max_positions=99,
+    padding_embedding="zeros",
+    target_space=True,
+    attention_init_variance=0.75,
 )
 SEARCH = SearchConfig(beam_size=3, length_penalty=0.75, extra_length=9)
 
@@ -41,6 +46,7 @@ def make_training(tmp_path: Path, **changes: Any) -> TrainingConfig:
         "adam_beta_2": 0.997,
         "adam_epsilon": 1e-08,
         "label_smoothing": 0.2,
+        "label_smoothing_over": "wrong",
         "seed": 3,
         "mixed_precision": "bfloat16",
         "jit_compile": True,
