@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pipeline.cleaning import CleaningConfig, PairRules
 from pipeline.corpus_config import CorpusConfig
 
-DEFAULT_VOCABULARY_SIZE = 37_000
+DEFAULT_VOCABULARY_SIZES = {"bpe": 37_000, "wordpiece": 32_000}  # §5.1: EN-DE and EN-FR
 BUILTIN_VOCABULARY_SIZE = 2_000
 _EVALUATION = ("dev", "test")
 # These change where and how fast things happen, never a byte of the result.
@@ -67,8 +67,9 @@ class PreprocessConfig:
     vocabulary_size: int | None = field(
         default=None,
         metadata={
-            "help": f"Subwords in the shared vocabulary; unset: {DEFAULT_VOCABULARY_SIZE} (§5.1), "
-            f"or {BUILTIN_VOCABULARY_SIZE} for the built-in corpus."
+            "help": f"Subwords in the vocabulary; unset: {DEFAULT_VOCABULARY_SIZES['bpe']} of BPE "
+            f"or {DEFAULT_VOCABULARY_SIZES['wordpiece']} wordpieces (§5.1), or "
+            f"{BUILTIN_VOCABULARY_SIZE} for the built-in corpus."
         },
     )
     max_length: int = field(
@@ -144,7 +145,8 @@ class PreprocessConfig:
 
     def resolved(self) -> "PreprocessConfig":
         """Returns the configuration with its dependent default filled in."""
-        default = BUILTIN_VOCABULARY_SIZE if self.is_builtin else DEFAULT_VOCABULARY_SIZE
+        usual = DEFAULT_VOCABULARY_SIZES[self.subwords]
+        default = BUILTIN_VOCABULARY_SIZE if self.is_builtin else usual
         size = default if self.vocabulary_size is None else self.vocabulary_size
         return dataclasses.replace(self, vocabulary_size=size)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import sentencepiece
 
-from pipeline import wordpiece
+from pipeline import wordpiece, wordpiece_learner
 from pipeline.errors import UserError
 from pipeline.records import pack_ids, unpack_ids
 from pipeline.schema import END_ID, PADDING_ID, UNKNOWN_ID, write_atomically
@@ -162,7 +162,7 @@ def learn_wordpiece(word_counts: Mapping[str, int], vocabulary_size: int, path: 
     Raises:
       UserError: the words cannot fill so many pieces, or their characters need more.
     """
-    pieces = wordpiece.learn(dict(_ordered(word_counts)), vocabulary_size)
+    pieces = wordpiece_learner.learn(word_counts, vocabulary_size)
     if len(pieces) < 0.9 * vocabulary_size:
         raise _too_large(vocabulary_size, len(pieces))
     if len(pieces) > vocabulary_size:

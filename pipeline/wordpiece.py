@@ -5,7 +5,7 @@ the pieces "▁der ▁Hund ##." and their join gives back exactly the spaces tha
 TensorFlow is imported only when wordpiece is used.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 SPECIAL = ("<pad>", "</s>", "<unk>")
@@ -40,26 +40,3 @@ def encoder(pieces: Sequence[str]) -> Callable[[list[str]], list[list[int]]]:
 def join(pieces: Iterable[str]) -> str:
     """Returns the text of pieces. Example: `["▁der", "▁Hund", "##."]` gives `"der Hund."`."""
     return "".join(piece.removeprefix(JOINER) for piece in pieces).replace(MARK, " ").lstrip(" ")
-
-
-def learn(word_counts: Mapping[str, int], vocabulary_size: int) -> list[str]:
-    """Returns a vocabulary that starts with the special pieces (Schuster & Nakajima 2012)."""
-    from tensorflow_text.tools.wordpiece_vocab import wordpiece_tokenizer_learner_lib as learner
-
-    marked = {MARK + word: count for word, count in word_counts.items()}
-    characters = sum(len(word) * count for word, count in marked.items())
-    alphabet = set().union(*marked)
-    pieces = learner.learn(
-        marked,
-        # The learner adds each character as a first piece too, where only a mark can stand.
-        vocab_size=vocabulary_size + len(alphabet),
-        reserved_tokens=list(SPECIAL),
-        # The learner searches for the least count of a piece; the vocabulary's pieces together
-        # cannot occur more often than characters do. Each halving of the range saves seconds.
-        upper_thresh=max(2, characters // vocabulary_size),
-        lower_thresh=1,
-        include_joiner_token=True,
-        joiner=JOINER,
-    )
-    usable = [piece for piece in pieces if piece.startswith((MARK, JOINER))]
-    return [*SPECIAL, *(piece for piece in usable if piece != JOINER + MARK)]

@@ -27,6 +27,8 @@ def test_dev_files_without_training_files_are_refused() -> None:
 def test_the_vocabulary_depends_on_the_corpus_unless_given() -> None:
     files = PreprocessConfig(source_files=("a",), target_files=("b",))
     assert files.resolved().vocabulary_size == 37_000
+    wordpieces = dataclasses.replace(files, subwords="wordpiece")
+    assert wordpieces.resolved().vocabulary_size == 32_000
     assert PreprocessConfig().resolved().vocabulary_size == 2_000
     assert PreprocessConfig(vocabulary_size=5).resolved().vocabulary_size == 5
 
