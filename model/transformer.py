@@ -27,6 +27,8 @@ Tensor = Any
 class Transformer(keras.Model):
     """The paper's encoder-decoder, with one embedding matrix for both languages and the output.
 
+    Languages that share no vocabulary have a matrix each; the target's is the output's too.
+
     The weights exist as soon as the object does. Training calls the model; `search` calls
     `encode` once and `decode_step` once per output position.
 
@@ -35,7 +37,10 @@ class Transformer(keras.Model):
 
     Args:
         config: the architecture.
-        vocabulary_size: V, subwords shared by source and target, padding included.
+        vocabulary_size: V, subwords of the target, padding included; also of the source, unless
+            it has a vocabulary of its own.
+        source_vocabulary_size: subwords of a source that shares neither vocabulary nor embedding
+            matrix with the target; None if it shares both (§3.4).
 
     Call arguments:
         source: int `[B, S]`, sentences of ids, each closed by `END_ID`, then padding.
@@ -48,12 +53,22 @@ class Transformer(keras.Model):
     """
 
     def __init__(
-        self, config: TransformerConfig, vocabulary_size: int, name: str = "transformer"
+        self,
+        config: TransformerConfig,
+        vocabulary_size: int,
+        *,
+        source_vocabulary_size: int | None = None,
+        name: str = "transformer",
     ) -> None:
         super().__init__(name=name)
         self.config = config
         self.vocabulary_size = vocabulary_size
         self.embedding = SharedEmbedding(config, vocabulary_size, name="embedding")
+        self.source_embedding = self.embedding
+        if source_vocabulary_size is not None:
+            self.source_embedding = SharedEmbedding(
+                config, source_vocabulary_size, name="source_embedding"
+            )
         self.positions = make_positions(config)
         self.target_space = (
             TargetSpace(config, name="target_space") if config.target_space else None
@@ -66,6 +81,7 @@ class Transformer(keras.Model):
 
     def build(self, input_shape: Any = None) -> None:
         self.embedding.build()
+        self.source_embedding.build()
         self.positions.build(None)
         if self.target_space:
             self.target_space.build()
@@ -76,7 +92,7 @@ class Transformer(keras.Model):
     def call(self, source: Tensor, target: Tensor, training: bool = False) -> Tensor:
         memory = self.encode(source, training=training)
         sentences = number_sentences(target)
-        x = self._embed(shift_right(target), positions_in_sentences(sentences))
+        x = self._embed(self.embedding, shift_right(target), positions_in_sentences(sentences))
         x = self.decoder(
             self.target_dropout(x, training=training),
             memory,
@@ -89,7 +105,7 @@ class Transformer(keras.Model):
     def encode(self, source: Tensor, training: bool = False) -> Tensor:
         """Encodes `source`, int `[B, S]`, into the memory, float `[B, S, D]`."""
         sentences = number_sentences(source)
-        x = self._embed(source, positions_in_sentences(sentences))
+        x = self._embed(self.source_embedding, source, positions_in_sentences(sentences))
         x = self.target_space(x) if self.target_space else x
         x = self.source_dropout(x, training=training)
         mask = sentence_mask(sentences, sentences)
@@ -116,7 +132,7 @@ class Transformer(keras.Model):
         Returns:
             float32 `[B, W, V]`, logits of the token at `position`, and the new `past`.
         """
-        x = self._embed(tokens, ops.reshape(position, (1,)))
+        x = self._embed(self.embedding, tokens, ops.reshape(position, (1,)))
         x, past = self.decoder.step(x, past, memory, position=position, memory_mask=memory_mask)
         return self.embedding.logits(x), past
 
@@ -147,9 +163,9 @@ class Transformer(keras.Model):
             config=config,
         )
 
-    def _embed(self, tokens: Tensor, positions: Tensor) -> Tensor:
+    def _embed(self, embedding: SharedEmbedding, tokens: Tensor, positions: Tensor) -> Tensor:
         """Adds √D · embedding and positions in float32: bfloat16 cannot number far positions."""
-        embedded = ops.cast(self.embedding(tokens), "float32") + self.positions(positions)
+        embedded = ops.cast(embedding(tokens), "float32") + self.positions(positions)
         return ops.cast(embedded, self.compute_dtype)
 
 

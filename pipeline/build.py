@@ -22,9 +22,11 @@ from pipeline.errors import UserError
 from pipeline.packing import Lengths, choose_shapes
 from pipeline.schema import (
     FORMAT_VERSION,
+    SIDES,
     SPLITS,
     Corpus,
     Dataset,
+    Vocabulary,
     load_dataset,
     write_manifest,
 )
@@ -42,8 +44,9 @@ from pipeline.stages import (
     read_pairs,
 )
 from pipeline.staging import Staging, completed_config
-from pipeline.subwords import FILE_NAMES, LEARNERS, load_subwords
+from pipeline.subwords import load_subwords
 from pipeline.transforms import Stage, run_stage
+from pipeline.vocabularies import WordCounts, check_given, make_subwords
 
 _SAMPLED_PAIRS = 50_000  # for the length histogram: all of a small corpus, ≈ 1 s of a large one
 
@@ -70,9 +73,10 @@ def build_dataset(config: PreprocessConfig, options: PipelineOptions) -> Dataset
             config.output_dir,
         )
         return load_dataset(config.output_dir)
+    given = check_given(config)
     staging = Staging(config.output_dir)
     blocks, inputs = _cut(config, staging)
-    key = {"config": config.content(), "inputs": [c.sha256 for c in inputs]}
+    key = {"config": config.content(), "inputs": [*given, *(c.sha256 for c in inputs)]}
     if not staging.claim({**key, "format_version": FORMAT_VERSION}):
         _Build(config, options, staging, blocks, inputs).run()
     staging.publish()
@@ -123,14 +127,14 @@ class _Build:
         """Runs every stage and writes the manifest."""
         cleaned = self.clean()
         self.hold_out(cleaned)
-        vocabulary_path = self.learn(self.count())
-        bucket_shapes = self.choose_shapes(vocabulary_path)
-        encoded = self.encode(vocabulary_path, bucket_shapes)
+        vocabularies = make_subwords(self.config, self.staging.final, self.count)
+        bucket_shapes = self.choose_shapes(vocabularies)
+        encoded = self.encode(vocabularies, bucket_shapes)
         dataset = manifest.describe(
             self.config,
             final=self.staging.final,
+            vocabularies=vocabularies,
             bucket_shapes=bucket_shapes,
-            vocabulary_size=load_subwords(vocabulary_path).vocabulary_size,
             corpora=self.inputs,
             cleaned=cleaned,
             encoded=encoded,
@@ -170,8 +174,8 @@ class _Build:
             heldout.update(source for source, _ in pairs)
         self.heldout = frozenset(heldout)
 
-    def count(self) -> dict[str, int]:
-        """Counts the words of the training pairs."""
+    def count(self) -> WordCounts:
+        """Counts the words of each side of the training pairs."""
         folder = self.staging.folder("counts")
         function = CountWords(
             self.staging.folder("pairs"),
@@ -180,33 +184,24 @@ class _Build:
             self.config.cleaning.drop_duplicates,
         )
         self.run_stage(Stage("CountWords", function, folder), self.blocks["train"])
-        counts = collections.Counter[str]()
-        for block in self.blocks["train"]:
-            counts.update(dict(read_counts(folder, block.name)))
-        if not counts:
+        counts = {side: collections.Counter[str]() for side in SIDES}
+        for side, block in itertools.product(SIDES, self.blocks["train"]):
+            counts[side].update(dict(read_counts(folder, block.name, side)))
+        if not counts["source"]:
             raise UserError("no pair is left to train on after cleaning: give another corpus")
         return counts
 
-    def learn(self, counts: dict[str, int]) -> str:
-        """Learns the subwords, unless an earlier run did; returns the path of their file."""
-        kind = self.config.subwords
-        path = os.path.join(self.staging.final, FILE_NAMES[kind])
-        size = self.config.vocabulary_size
-        if not os.path.exists(path) and size is not None:
-            logging.info("LearnSubwords: %s of %d from %d distinct words", kind, size, len(counts))
-            LEARNERS[kind](counts, size, path)
-        return path
-
-    def choose_shapes(self, vocabulary_path: str) -> tuple[Lengths, ...]:
+    def choose_shapes(self, vocabularies: dict[str, Vocabulary]) -> tuple[Lengths, ...]:
         """Chooses the shapes of rows from the first pairs of every block."""
         blocks = [block for split in self.blocks.values() for block in split]
         has_few = sum(block.lines for block in blocks) <= _SAMPLED_PAIRS
         first = None if has_few else -(-_SAMPLED_PAIRS // len(blocks))
-        vocabulary = load_subwords(vocabulary_path)
+        paths = (os.path.join(self.staging.final, vocabularies[side].path) for side in SIDES)
+        subwords = [load_subwords(path) for path in paths]
         histogram = collections.Counter[Lengths]()
         for block in blocks:
             pairs = read_pairs(self.staging.folder("pairs"), block.name, first)
-            lengths = pair_lengths(encode_pairs(pairs, vocabulary))
+            lengths = pair_lengths(encode_pairs(pairs, subwords))
             histogram.update(pair for pair in lengths if max(pair) <= self.config.max_length)
         longest = self.config.max_length, self.config.max_length
         if histogram and has_few:  # all were seen: no wider than needed
@@ -214,13 +209,13 @@ class _Build:
         return choose_shapes(histogram, longest)
 
     def encode(
-        self, vocabulary_path: str, bucket_shapes: tuple[Lengths, ...]
+        self, vocabularies: dict[str, Vocabulary], bucket_shapes: tuple[Lengths, ...]
     ) -> dict[str, list[Report]]:
         """Encodes all splits into shards; returns the reports of each split's blocks."""
         function = EncodePairs(
             self.staging.folder("pairs"),
             self.staging.final,
-            vocabulary_path,
+            (vocabularies["source"], vocabularies["target"]),
             bucket_shapes,
             self.heldout,
             {split: len(blocks) for split, blocks in self.blocks.items()},

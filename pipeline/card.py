@@ -5,6 +5,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
 from pipeline.schema import (
+    SIDES,
     SPLITS,
     Dataset,
     Shard,
@@ -37,11 +38,18 @@ def describe(dataset: Dataset, samples: int) -> str:
     head = (
         f"{dataset.directory}: {dataset.name}, "
         f"{dataset.source_language} → {dataset.target_language}, "
-        f"{dataset.vocabulary_size:,} {dataset.subwords} subwords\n"
+        f"{describe_vocabularies(dataset)}\n"
         f"fingerprint {dataset.fingerprint}"
     )
     shown = (f"{title}\n{_indent(lines)}" for title, lines in sections.items() if lines)
     return "\n\n".join([head, *shown])
+
+
+def describe_vocabularies(dataset: Dataset) -> str:
+    """Returns such as "37,000 bpe subwords", or "8,000 and 7,912 …" if the sides share none."""
+    source, target = (dataset.vocabularies[side] for side in SIDES)
+    sizes = [source.size] if dataset.shares_vocabulary else [source.size, target.size]
+    return f"{' and '.join(f'{size:,}' for size in sizes)} {source.kind} subwords"
 
 
 def table(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -135,14 +143,15 @@ def _lengths(dataset: Dataset) -> list[str]:
 
 def _samples(dataset: Dataset, samples: int) -> list[str]:
     """Returns the first pair of some shards, short to long, each side with its subwords."""
-    subwords = load_subwords(dataset.path(dataset.subwords_path))
+    sides = [load_subwords(dataset.path(dataset.vocabularies[side].path)) for side in SIDES]
     shards = sorted(dataset.splits["train"].shards, key=lambda shard: shard.shape)
     languages = dataset.source_language, dataset.target_language
     lines = []
     for number in range(min(samples, len(shards))):
         shard = shards[number * len(shards) // samples]
         (pair,) = _read(dataset, shard, 1)
-        for language, ids, text in zip(languages, pair, subwords.decode(pair), strict=True):
+        for language, subwords, ids in zip(languages, sides, pair, strict=True):
+            (text,) = subwords.decode([ids])
             lines += [f"{language}  {text}", f"    {' '.join(subwords.pieces(ids))}"]
         lines.append("")
     return lines[:-1]

@@ -59,15 +59,27 @@ class PreprocessConfig:
     )
     subwords: Literal["bpe", "wordpiece"] = field(
         default="bpe",
+        metadata={"help": "Subwords: SentencePiece BPE, or TensorFlow Text wordpiece."},
+    )
+    shared_vocabulary: bool = field(
+        default=True,
         metadata={
-            "help": "Subwords shared by both languages: SentencePiece BPE, or TensorFlow Text "
-            "wordpiece."
+            "help": "One vocabulary for both languages and so one embedding matrix (§3.4, §5.1); "
+            "else one for each."
+        },
+    )
+    subwords_model: tuple[str, ...] = field(
+        default=(),
+        metadata={
+            "help": "Existing subwords to use, nothing is learned: a SentencePiece model or a list "
+            "of wordpieces, such as DIR/subwords.model of another dataset; two, source and target, "
+            "if the vocabulary is not shared."
         },
     )
     vocabulary_size: int | None = field(
         default=None,
         metadata={
-            "help": f"Subwords in the vocabulary; unset: {DEFAULT_VOCABULARY_SIZES['bpe']} of BPE "
+            "help": f"Subwords in a vocabulary; unset: {DEFAULT_VOCABULARY_SIZES['bpe']} of BPE "
             f"or {DEFAULT_VOCABULARY_SIZES['wordpiece']} wordpieces (§5.1), or "
             f"{BUILTIN_VOCABULARY_SIZE} for the built-in corpus."
         },
@@ -116,6 +128,14 @@ class PreprocessConfig:
             if getattr(self, name) < least:
                 received = f"--{name}={getattr(self, name)}"
                 raise ValueError(f"received {received}: expected at least {least}")
+        expected_models = 1 if self.shared_vocabulary else 2
+        if len(self.subwords_model) not in (0, expected_models):
+            received = f"--subwords_model={','.join(self.subwords_model)}"
+            sharing = f"--shared_vocabulary={str(self.shared_vocabulary).lower()}"
+            raise ValueError(
+                f"received {received}: with {sharing} expected {expected_models} "
+                f"file{'s' * (expected_models > 1)}"
+            )
         for split in ("", "dev_", "test_"):
             sides = (f"{split}source_files", f"{split}target_files")
             if bool(getattr(self, sides[0])) != bool(getattr(self, sides[1])):
@@ -144,7 +164,12 @@ class PreprocessConfig:
         return any(files) or bool(corpus.dev_dataset or corpus.test_dataset)
 
     def resolved(self) -> "PreprocessConfig":
-        """Returns the configuration with its dependent default filled in."""
+        """Returns the configuration with its dependent default filled in.
+
+        The size of given subwords is theirs, so it stays unset.
+        """
+        if self.subwords_model:
+            return self
         usual = DEFAULT_VOCABULARY_SIZES[self.subwords]
         default = BUILTIN_VOCABULARY_SIZE if self.is_builtin else usual
         size = default if self.vocabulary_size is None else self.vocabulary_size

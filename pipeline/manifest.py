@@ -9,9 +9,8 @@ from pipeline.cleaning import OVERLAP
 from pipeline.config import PreprocessConfig
 from pipeline.holdout import text_paths
 from pipeline.packing import Lengths, padding_efficiency
-from pipeline.schema import Corpus, Dataset, Shard, Split, bucket_name
+from pipeline.schema import Corpus, Dataset, Shard, Split, Vocabulary, bucket_name
 from pipeline.stages import Report
-from pipeline.subwords import FILE_NAMES
 
 Reports = Mapping[str, Sequence[Report]]  # of each split's blocks, in order
 
@@ -20,8 +19,8 @@ def describe(
     config: PreprocessConfig,
     *,
     final: str,
+    vocabularies: Mapping[str, Vocabulary],
     bucket_shapes: Sequence[Lengths],
-    vocabulary_size: int,
     corpora: Sequence[Corpus],
     cleaned: Reports,
     encoded: Reports,
@@ -31,8 +30,8 @@ def describe(
     Args:
       config: resolved configuration.
       final: directory of the finished files.
+      vocabularies: of each side.
       bucket_shapes: source and target tokens of rows.
-      vocabulary_size: of the subwords actually learned.
       corpora: identity of every input.
       cleaned: what `CleanPairs` reported.
       encoded: what `EncodePairs` reported.
@@ -45,15 +44,11 @@ def describe(
     if held_out:  # they are train's own lines, not an overlap with it
         counts["train"][OVERLAP] -= held_out
         counts["train"]["held_out"] = held_out
-    subwords_path = FILE_NAMES[config.subwords]
     return Dataset(
         name=config.name,
         source_language=config.source_language,
         target_language=config.target_language,
-        subwords=config.subwords,
-        subwords_path=subwords_path,
-        subwords_sha256=_sha256(Path(final, subwords_path)),
-        vocabulary_size=vocabulary_size,
+        vocabularies=dict(vocabularies),
         bucket_shapes=tuple(bucket_shapes),
         splits=splits,
         corpora=tuple(corpora),

@@ -19,7 +19,8 @@ from pipeline.errors import UserError
 from pipeline.records import encode_example, frame_record, pack_ids, parse_example, read_records
 
 __all__ = ["encode_example", "frame_record", "pack_ids", "parse_example", "read_records"]
-__all__ += ["SPLITS", "PADDING_ID", "END_ID", "UNKNOWN_ID", "Shard", "Split", "Corpus", "Dataset"]
+__all__ += ["SIDES", "SPLITS", "PADDING_ID", "END_ID", "UNKNOWN_ID"]
+__all__ += ["Shard", "Split", "Corpus", "Vocabulary", "Dataset"]
 __all__ += ["load_dataset", "write_manifest", "mark_completed", "write_atomically", "read_lines"]
 __all__ += ["split_row", "bucket_name"]
 
@@ -29,6 +30,7 @@ UNKNOWN_ID = 2
 
 FORMAT_VERSION = 1
 SPLITS = ("train", "dev", "test")
+SIDES = ("source", "target")
 MANIFEST = "dataset.json"
 COMPLETED = "COMPLETED"
 TEMPORARY = "*.tmp"  # files that `write_atomically` had not finished, when a kill came between
@@ -81,16 +83,23 @@ class Corpus:
 
 
 @dataclasses.dataclass(frozen=True)
+class Vocabulary:
+    """The subwords of one side, or of both. `path` is relative to the dataset directory."""
+
+    kind: str  # "bpe" or "wordpiece"
+    path: str
+    sha256: str
+    size: int  # subwords, special ones included: ids are below
+
+
+@dataclasses.dataclass(frozen=True)
 class Dataset:
     """A complete dataset directory: how to read it, and where everything in it came from."""
 
     name: str
     source_language: str
     target_language: str
-    subwords: str  # "bpe" or "wordpiece"
-    subwords_path: str  # relative to the dataset directory
-    subwords_sha256: str
-    vocabulary_size: int
+    vocabularies: dict[str, Vocabulary]  # by side; equal if the sides share one
     bucket_shapes: tuple[tuple[int, int], ...]  # source and target tokens of a row, ascending
     splits: dict[str, Split]
     corpora: tuple[Corpus, ...]
@@ -107,6 +116,11 @@ class Dataset:
         """Returns where a file of this dataset lies."""
         return str(self.directory / relative)
 
+    @property
+    def shares_vocabulary(self) -> bool:
+        """Returns whether both sides have one vocabulary."""
+        return self.vocabularies["source"] == self.vocabularies["target"]
+
     def to_json(self) -> str:
         """Returns the text of `dataset.json`: everything but the directory."""
         values = dataclasses.asdict(self)
@@ -118,6 +132,8 @@ class Dataset:
         """Returns the dataset that `to_json` described."""
         values = json.loads(text)
         values["splits"] = {name: _split(split) for name, split in values["splits"].items()}
+        vocabularies = values["vocabularies"].items()
+        values["vocabularies"] = {side: Vocabulary(**each) for side, each in vocabularies}
         values["corpora"] = tuple(Corpus(**corpus) for corpus in values["corpora"])
         values["bucket_shapes"] = tuple(map(tuple, values["bucket_shapes"]))
         return cls(**values, directory=directory)
@@ -212,13 +228,14 @@ def _split(values: dict[str, Any]) -> Split:
 
 def _check_files(dataset: Dataset) -> None:
     """Raises UserError for damage that can be noticed without reading the shards."""
-    subwords = Path(dataset.path(dataset.subwords_path))
-    data = subwords.read_bytes() if subwords.exists() else b""
-    if hashlib.sha256(data).hexdigest() != dataset.subwords_sha256:
-        raise UserError(
-            f"{subwords} is not what was written, its checksum does not match: "
-            f"delete {dataset.directory} and preprocess again"
-        )
+    for vocabulary in dataset.vocabularies.values():
+        subwords = Path(dataset.path(vocabulary.path))
+        data = subwords.read_bytes() if subwords.exists() else b""
+        if hashlib.sha256(data).hexdigest() != vocabulary.sha256:
+            raise UserError(
+                f"{subwords} is not what was written, its checksum does not match: "
+                f"delete {dataset.directory} and preprocess again"
+            )
     for shard in (shard for split in dataset.splits.values() for shard in split.shards):
         path = Path(dataset.path(shard.path))
         size = path.stat().st_size if path.exists() else None
@@ -234,5 +251,7 @@ def _fingerprint(dataset: Dataset) -> str:
     splits = dataset.splits.values()
     shards = [(shard.path, shard.sha256) for split in splits for shard in split.shards]
     identity = [dataset.format_version, dataset.source_language, dataset.target_language]
-    identity += [dataset.subwords, dataset.subwords_sha256, dataset.bucket_shapes, shards]
+    vocabularies = (dataset.vocabularies[side] for side in SIDES)
+    identity += [[(each.kind, each.path, each.sha256) for each in vocabularies]]
+    identity += [dataset.bucket_shapes, shards]
     return hashlib.sha256(json.dumps(identity).encode()).hexdigest()

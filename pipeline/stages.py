@@ -22,7 +22,9 @@ from pipeline.packing import Lengths, pack
 from pipeline.records import count_ids
 from pipeline.schema import (
     END_ID,
+    SIDES,
     Shard,
+    Vocabulary,
     bucket_name,
     encode_example,
     frame_record,
@@ -83,7 +85,7 @@ class CleanPairs:
 
 @dataclasses.dataclass(frozen=True)
 class CountWords:
-    """Counts the words of both sides of a block's clean pairs, into a TSV of word and count."""
+    """Counts the words of each side of a block's clean pairs, into a TSV of word and count."""
 
     pairs_folder: str
     folder: str
@@ -95,12 +97,10 @@ class CountWords:
         pairs, _ = training_pairs(
             self.pairs_folder, block.name, self.heldout, drop_duplicates=self.drop_duplicates
         )
-        counts = collections.Counter[str]()
-        for source, target in pairs:
-            counts.update(source.split(" "))
-            counts.update(target.split(" "))
-        rows = "".join(f"{word}\t{count}\n" for word, count in counts.items())
-        write_atomically(f"{self.folder}/{block.name}.tsv", rows.encode())
+        for number, side in enumerate(SIDES):
+            counts = collections.Counter(word for pair in pairs for word in pair[number].split(" "))
+            rows = "".join(f"{word}\t{count}\n" for word, count in counts.items())
+            write_atomically(f"{self.folder}/{block.name}.{side}.tsv", rows.encode())
         return {}
 
 
@@ -110,7 +110,7 @@ class EncodePairs:
 
     pairs_folder: str
     folder: str
-    subwords_path: str
+    vocabularies: tuple[Vocabulary, Vocabulary]  # of source and target, in `folder`
     bucket_shapes: tuple[Lengths, ...]
     heldout: Heldout
     num_blocks: Mapping[str, int]  # of each split
@@ -120,7 +120,11 @@ class EncodePairs:
         """Processes one block."""
         pairs, dropped = self._read(block)
         pairs.sort(key=lambda pair: text.pair_key(*pair))  # decides the order inside every shard
-        encoded = encode_pairs(pairs, subwords.shared_subwords(self.subwords_path))
+        sides = [
+            subwords.shared_subwords(f"{self.folder}/{each.path}", each.sha256)
+            for each in self.vocabularies
+        ]
+        encoded = encode_pairs(pairs, sides)
         lengths = pair_lengths(encoded)
         buckets = pack(lengths, self.bucket_shapes)
         shards = [
@@ -185,9 +189,9 @@ def read_pairs(folder: str, name: str, first: int | None = None) -> list[Pair]:
     return [(source, target) for source, _, target in rows]
 
 
-def read_counts(folder: str, name: str) -> Iterator[tuple[str, int]]:
-    """Yields the words and counts which `CountWords` wrote."""
-    for row in Path(folder, f"{name}.tsv").read_bytes().decode().split("\n")[:-1]:
+def read_counts(folder: str, name: str, side: str) -> Iterator[tuple[str, int]]:
+    """Yields the words of a side and their counts, which `CountWords` wrote."""
+    for row in Path(folder, f"{name}.{side}.tsv").read_bytes().decode().split("\n")[:-1]:
         word, _, count = row.partition("\t")
         yield word, int(count)
 
@@ -214,11 +218,14 @@ def training_pairs(
     return pairs, {**dropped, OVERLAP: seen - len(pairs)}
 
 
-def encode_pairs(pairs: Sequence[Pair], vocabulary: subwords.Subwords) -> list[Encoded]:
-    """Returns the packed ids of each pair, both sides closed by the end symbol."""
+def encode_pairs(pairs: Sequence[Pair], sides: Sequence[subwords.Subwords]) -> list[Encoded]:
+    """Returns the packed ids of each pair by each side's subwords, closed by the end symbol."""
     end = pack_ids([END_ID])
-    sides = (vocabulary.encode_packed([pair[side] for pair in pairs]) for side in (0, 1))
-    return list(zip(*([ids + end for ids in side] for side in sides), strict=True))
+    encoded = (
+        vocabulary.encode_packed([pair[number] for pair in pairs])
+        for number, vocabulary in enumerate(sides)
+    )
+    return list(zip(*([ids + end for ids in side] for side in encoded), strict=True))
 
 
 def pair_lengths(encoded: Iterable[Encoded]) -> list[Lengths]:

@@ -20,11 +20,11 @@ from pipeline.schema import (
     mark_completed,
     write_atomically,
 )
-from pipeline.subwords import FILE_NAMES
+from pipeline.subwords import ALL_FILE_NAMES
 
 FOLDER = ".staging"
 _KEY = "key.json"
-OUR_NAMES = (*SPLITS, *FILE_NAMES.values(), MANIFEST)  # in a dataset directory
+OUR_NAMES = (*SPLITS, *ALL_FILE_NAMES, MANIFEST)  # in a dataset directory
 _RAW = "raw"  # cut from the inputs before their identity is known
 
 

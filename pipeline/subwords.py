@@ -17,7 +17,7 @@ import sentencepiece
 from pipeline import wordpiece, wordpiece_learner
 from pipeline.errors import UserError
 from pipeline.records import pack_ids, unpack_ids
-from pipeline.schema import END_ID, PADDING_ID, UNKNOWN_ID, write_atomically
+from pipeline.schema import END_ID, PADDING_ID, SIDES, UNKNOWN_ID, write_atomically
 
 BPE, WORDPIECE = "bpe", "wordpiece"
 FILE_NAMES = {BPE: "subwords.model", WORDPIECE: "subwords.vocab"}
@@ -115,9 +115,30 @@ class WordpieceSubwords(Subwords):
 
 
 def load_subwords(path: str | Path) -> Subwords:
-    """Returns the subwords in a file which `learn_bpe` or `learn_wordpiece` wrote."""
-    is_wordpiece = str(path).endswith(Path(FILE_NAMES[WORDPIECE]).suffix)
-    return WordpieceSubwords(str(path)) if is_wordpiece else BytePairSubwords(str(path))
+    """Returns the subwords in a file named by `file_names`."""
+    return WordpieceSubwords(str(path)) if is_wordpiece(path) else BytePairSubwords(str(path))
+
+
+def is_wordpiece(path: str | Path) -> bool:
+    """Returns whether a file named by `file_names` holds wordpieces."""
+    return Path(path).suffix == Path(FILE_NAMES[WORDPIECE]).suffix
+
+
+def file_names(kind: str, *, shared: bool) -> dict[str, str]:
+    """Returns the name of each side's file in a dataset directory: one for both if shared.
+
+    Example: not shared, "bpe" has "subwords.source.model" and "subwords.target.model".
+    """
+    stem, suffix = FILE_NAMES[kind].split(".")
+    return {side: FILE_NAMES[kind] if shared else f"{stem}.{side}.{suffix}" for side in SIDES}
+
+
+ALL_FILE_NAMES = frozenset(
+    name
+    for kind in FILE_NAMES
+    for shared in (True, False)
+    for name in file_names(kind, shared=shared).values()
+)
 
 
 def learn_bpe(word_counts: Mapping[str, int], vocabulary_size: int, path: str) -> None:
@@ -177,8 +198,11 @@ LEARNERS: dict[str, Callable[[Mapping[str, int], int, str], None]] = {
 
 
 @functools.cache
-def shared_subwords(path: str) -> Subwords:
-    """Returns the subwords in a file, loaded once for all blocks that a worker process encodes."""
+def shared_subwords(path: str, sha256: str) -> Subwords:
+    """Returns the subwords in a file, loaded once for all blocks that a worker process encodes.
+
+    A worker may outlive a run: `sha256` tells the file from another that had its place before.
+    """
     return load_subwords(path)
 
 

@@ -4,6 +4,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 
+from pipeline.card import describe_vocabularies
 from pipeline.schema import SPLITS, Dataset
 
 # Flagfiles whose experiment starts from this directory; others start from the paper's base.
@@ -28,7 +29,7 @@ def summarize(dataset: Dataset, seconds: float) -> str:
     return "\n".join(
         [
             f"{directory}: {dataset.source_language} → {dataset.target_language}, "
-            f"{dataset.vocabulary_size} {dataset.subwords} subwords, {seconds:.1f} s",
+            f"{describe_vocabularies(dataset)}, {seconds:.1f} s",
             *(_describe_counts(split, dataset.counts[split]) for split in SPLITS),
             f"  tokens: {tokens[0]:,} source, {tokens[1]:,} target in rows of "
             f"{', '.join(f'{source}×{target}' for source, target in buckets)}",

@@ -26,7 +26,7 @@ def verify(dataset: Dataset) -> int:
 
 
 def _recorded(dataset: Dataset) -> Iterator[tuple[str, str]]:
-    yield dataset.subwords_path, dataset.subwords_sha256
+    yield from sorted({(each.path, each.sha256) for each in dataset.vocabularies.values()})
     for split in dataset.splits.values():
         if split.source_text and split.source_sha256:
             yield split.source_text, split.source_sha256

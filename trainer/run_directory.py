@@ -2,7 +2,7 @@
 
 run_dir/run.json        configuration and data fingerprint
         flags.txt       the same as a flagfile
-        subwords.model  so that translating needs no dataset
+        subwords.*      so that translating needs no dataset
         checkpoints/ averaged/ tensorboard/ metrics.jsonl evaluation-*.json
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from model.config import SearchConfig, TransformerConfig
 from pipeline.errors import UserError
-from pipeline.schema import Dataset, write_atomically
+from pipeline.schema import Dataset, Vocabulary, write_atomically
 from trainer.config import TrainingConfig
 
 
@@ -23,7 +23,7 @@ class Run:
 
     directory: the run directory.
     transformer, training, search: what the flags said.
-    data: fingerprint, languages, vocabulary size and subwords file name of the dataset.
+    data: fingerprint, languages and vocabularies of the dataset, as JSON values.
     """
 
     directory: Path
@@ -33,9 +33,13 @@ class Run:
     data: dict[str, Any]
 
     @property
-    def subwords_path(self) -> Path:
-        """Where the run keeps its copy of the subword model."""
-        return self.directory / self.data["subwords"]
+    def vocabularies(self) -> dict[str, Vocabulary]:
+        """By side; equal if the sides share one."""
+        return {side: Vocabulary(**each) for side, each in self.data["vocabularies"].items()}
+
+    def subwords_path(self, side: str) -> Path:
+        """Where the run keeps its copy of the subwords of the source or the target."""
+        return self.directory / self.vocabularies[side].path
 
 
 def open_run(
@@ -54,8 +58,9 @@ def open_run(
         "fingerprint": dataset.fingerprint,
         "source_language": dataset.source_language,
         "target_language": dataset.target_language,
-        "vocabulary_size": dataset.vocabulary_size,
-        "subwords": Path(dataset.subwords_path).name,
+        "vocabularies": {
+            side: dataclasses.asdict(each) for side, each in dataset.vocabularies.items()
+        },
     }
     run = Run(directory, transformer, training, search, data)
     if (directory / "run.json").exists():
@@ -66,8 +71,9 @@ def open_run(
             "give another --run_dir"
         )
     directory.mkdir(parents=True, exist_ok=True)
-    subwords = Path(dataset.path(dataset.subwords_path)).read_bytes()
-    write_atomically(str(run.subwords_path), subwords)
+    for side, vocabulary in dataset.vocabularies.items():
+        subwords = Path(dataset.path(vocabulary.path)).read_bytes()
+        write_atomically(str(run.subwords_path(side)), subwords)
     write_atomically(str(directory / "flags.txt"), _flagfile(run).encode())
     write_atomically(str(directory / "run.json"), _to_json(run).encode())
     return run

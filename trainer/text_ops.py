@@ -11,7 +11,7 @@ import tensorflow_text
 
 from pipeline import wordpiece
 from pipeline.schema import END_ID, PADDING_ID
-from pipeline.subwords import FILE_NAMES, WORDPIECE
+from pipeline.subwords import is_wordpiece
 from trainer.startup import silent_stderr
 
 
@@ -83,9 +83,8 @@ class WordpieceOps(TextOps):
 
 
 def load_text_ops(path: str | Path) -> TextOps:
-    """Returns the ops for the subwords in a file which `pipeline.subwords` wrote."""
-    is_wordpiece = Path(path).name == FILE_NAMES[WORDPIECE]
-    return WordpieceOps(str(path)) if is_wordpiece else BytePairOps(str(path))
+    """Returns the ops for the subwords in a file which `pipeline.subwords` named."""
+    return WordpieceOps(str(path)) if is_wordpiece(path) else BytePairOps(str(path))
 
 
 def _normalize(text: tf.Tensor) -> tf.Tensor:

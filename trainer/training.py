@@ -7,7 +7,6 @@ import tensorflow as tf
 from absl import logging
 
 from model.config import SearchConfig, TransformerConfig
-from model.transformer import Transformer
 from pipeline.schema import Dataset, write_atomically
 from trainer.callbacks import Checkpointing, DevEvaluation, StopOnSignal, Telemetry
 from trainer.checkpoints import (
@@ -25,8 +24,7 @@ from trainer.objective import wrong_probability
 from trainer.run_directory import Run, open_run
 from trainer.schedule import LearningRateSchedule
 from trainer.telemetry import MetricsWriter, duration
-from trainer.text_ops import load_text_ops
-from trainer.translator import Translator
+from trainer.translator import Translator, make_transformer, make_translator
 
 
 def train(
@@ -77,7 +75,7 @@ def make_strategy() -> tf.distribute.Strategy:
 def make_learner(run: Run) -> Learner:
     """Makes the model and its optimizer (§5.3) with fresh weights, under the current strategy."""
     config = run.training
-    transformer = Transformer(run.transformer, run.data["vocabulary_size"])
+    transformer = make_transformer(run)
     learner = Learner(
         transformer,
         label_smoothing=wrong_probability(
@@ -110,7 +108,7 @@ def _fit(
     config = run.training
     first_step = checkpoint.step if checkpoint else 0
     writer = MetricsWriter(run.directory, first_step)
-    translator = _make_translator(run, learner)
+    translator = make_translator(run, learner.transformer)
     stop = StopOnSignal()
     callbacks = [
         LearningRateSchedule(
@@ -162,7 +160,7 @@ def _finish(run: Run, learner: Learner, dataset: Dataset) -> None:
     last = (regular or checkpoints)[-run.training.average_checkpoints :]
     averaged = average_checkpoints(run.directory, last)
     load_weights(averaged, learner.transformer)
-    values = evaluate_dev(run, _make_translator(run, learner), dataset)
+    values = evaluate_dev(run, make_translator(run, learner.transformer), dataset)
     result = {
         "steps": averaged.step,
         "averaged_steps": list(averaged.sources),
@@ -187,10 +185,6 @@ def _is_finished(run: Run) -> bool:
     return (
         path.exists() and json.loads(path.read_text("utf-8"))["steps"] >= run.training.train_steps
     )
-
-
-def _make_translator(run: Run, learner: Learner) -> Translator:
-    return Translator(learner.transformer, load_text_ops(run.subwords_path), run.search)
 
 
 def _describe(

@@ -4,6 +4,7 @@ Evaluation, `trainer.translate` and the exported SavedModel all run this module,
 same translations.
 """
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +15,7 @@ from model.config import SearchConfig
 from model.search import Translations
 from model.transformer import Transformer
 from pipeline.errors import UserError
-from pipeline.schema import END_ID
+from pipeline.schema import END_ID, SIDES
 from trainer.checkpoints import Checkpoint, find_checkpoint, load_weights
 from trainer.run_directory import Run
 from trainer.startup import silent_stderr
@@ -35,11 +36,18 @@ class Translation(NamedTuple):
 class Translator(tf.Module):
     """A trained model that takes and gives text."""
 
-    def __init__(self, transformer: Transformer, text_ops: TextOps, search: SearchConfig) -> None:
-        """Joins a model, its subwords and how to search."""
+    def __init__(
+        self,
+        transformer: Transformer,
+        source_ops: TextOps,
+        target_ops: TextOps,
+        search: SearchConfig,
+    ) -> None:
+        """Joins a model, the subwords of both sides and how to search."""
         super().__init__(name="translator")
         self.transformer = transformer
-        self.text_ops = text_ops
+        self.source_ops = source_ops
+        self.target_ops = target_ops
         self.search = search
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")], autograph=False)
@@ -53,15 +61,32 @@ class Translator(tf.Module):
             `translation`, string `[B]`, the best of the search; `score`, float32 `[B]`, its
             log-probability in nats divided by the length penalty.
         """
-        found = self.search_ids(self.text_ops.tokenize(text))
+        found = self.search_ids(self.source_ops.tokenize(text))
         return {
-            "translation": self.text_ops.detokenize(found.tokens[:, 0]),
+            "translation": self.target_ops.detokenize(found.tokens[:, 0]),
             "score": found.scores[:, 0],
         }
 
     def search_ids(self, source: tf.Tensor) -> Translations:
         """Searches for translations of ids, int32 `[B, S]`, each ending in the end symbol."""
         return self.transformer.search(source, self.search, end_id=END_ID)
+
+
+def make_transformer(run: Run) -> Transformer:
+    """Makes a run's model with fresh weights."""
+    source, target = (run.vocabularies[side] for side in SIDES)
+    return Transformer(
+        run.transformer,
+        target.size,
+        source_vocabulary_size=None if source == target else source.size,
+    )
+
+
+def make_translator(run: Run, transformer: Transformer) -> Translator:
+    """Makes a translator of a run's model, with the run's subwords and search."""
+    paths = [run.subwords_path(side) for side in SIDES]
+    ops = {path: load_text_ops(path) for path in {*paths}}  # one for both if they share one
+    return Translator(transformer, ops[paths[0]], ops[paths[1]], run.search)
 
 
 def load_translator(
@@ -78,9 +103,9 @@ def load_translator(
         UserError: if the run has no such checkpoint.
     """
     checkpoint = find_checkpoint(run.directory, checkpoint_name)
-    transformer = Transformer(run.transformer, run.data["vocabulary_size"])
+    transformer = make_transformer(run)
     load_weights(checkpoint, transformer)
-    return Translator(transformer, load_text_ops(run.subwords_path), config), checkpoint
+    return make_translator(dataclasses.replace(run, search=config), transformer), checkpoint
 
 
 def load_saved_model(directory: str) -> Translate:

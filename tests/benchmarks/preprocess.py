@@ -99,9 +99,11 @@ def compare_encoding(work: Path, texts: list[Path], rounds: int) -> dict[str, fl
     The stage reads clean pairs, sorts, encodes, packs and writes; SentencePiece only encodes.
     """
     dataset = load_dataset(work / "dataset")  # of the last whole run
-    model = dataset.path(dataset.subwords_path)
+    vocabulary = dataset.vocabularies["source"]  # and the target's
+    model = dataset.path(vocabulary.path)
     folder = work / "encoding"
     folder.mkdir(exist_ok=True)
+    shutil.copy(model, folder)
     sources, targets = (map(text.normalize, read_lines(path)) for path in texts)
     pairs = [pair for pair in zip(sources, targets, strict=True) if all(pair)]
     pairs = pairs[: ENCODED_BLOCKS * BLOCK_PAIRS]
@@ -111,7 +113,12 @@ def compare_encoding(work: Path, texts: list[Path], rounds: int) -> dict[str, fl
         part = pairs[n * BLOCK_PAIRS : (n + 1) * BLOCK_PAIRS]
         stages.write_pairs(str(folder), block.name, part)
     stage = stages.EncodePairs(
-        str(folder), str(folder), model, dataset.bucket_shapes, frozenset(), {"train": len(blocks)}
+        str(folder),
+        str(folder),
+        (vocabulary, vocabulary),
+        dataset.bucket_shapes,
+        frozenset(),
+        {"train": len(blocks)},
     )
     processor = sentencepiece.SentencePieceProcessor(model_file=model)
     lines = [line for pair in pairs for line in pair]

@@ -7,6 +7,7 @@ from pipeline import schema
 from pipeline.build import build_dataset
 from pipeline.config import PreprocessConfig
 from pipeline.runners import make_options
+from pipeline.subwords import load_subwords
 
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = [
@@ -70,3 +71,19 @@ def command(config: PreprocessConfig, **changes: str) -> list[str]:
     }
     arguments = [f"--{name}={value}" for name, value in values.items()]
     return [sys.executable, "-m", "pipeline.preprocess", *arguments]
+
+
+def read_pairs(dataset: schema.Dataset, split: str) -> list[tuple[str, str]]:
+    """Returns the text of a split's pairs, decoded from its shards."""
+    source, target = (
+        load_subwords(dataset.path(dataset.vocabularies[side].path)) for side in schema.SIDES
+    )
+    pairs = []
+    for shard in dataset.splits[split].shards:
+        for record in schema.read_records(dataset.path(shard.path)):
+            row = schema.parse_example(record)
+            assert all(len(ids) <= length for ids, length in zip(row, shard.shape, strict=True))
+            sides = zip(*schema.split_row(*row), strict=True)
+            texts = (each.decode(ids) for each, ids in zip((source, target), sides, strict=True))
+            pairs += list(zip(*texts, strict=True))
+    return pairs

@@ -13,20 +13,7 @@ from pipeline import cli, preprocess, schema
 from pipeline.cleaning import OVERLAP, CleaningConfig
 from pipeline.config import PreprocessConfig
 from pipeline.errors import UserError
-from pipeline.subwords import load_subwords
-from tests.integration.preprocessing import ROOT, build, command, configure
-
-
-def read_pairs(dataset: schema.Dataset, split: str) -> list[tuple[str, str]]:
-    subwords = load_subwords(dataset.path(dataset.subwords_path))
-    pairs = []
-    for shard in dataset.splits[split].shards:
-        for record in schema.read_records(dataset.path(shard.path)):
-            row = schema.parse_example(record)
-            assert all(len(ids) <= length for ids, length in zip(row, shard.shape, strict=True))
-            for source_line, target_line in map(subwords.decode, schema.split_row(*row)):
-                pairs.append((source_line, target_line))
-    return pairs
+from tests.integration.preprocessing import ROOT, build, command, configure, read_pairs
 
 
 def run(arguments: list[str]) -> subprocess.CompletedProcess[str]:
@@ -90,7 +77,9 @@ def test_given_dev_and_test_files_are_kept_whole_and_out_of_training(tmp_path: P
 def test_both_kinds_of_subwords_make_a_dataset(tmp_path: Path, kind: str) -> None:
     size = {"bpe": 310, "wordpiece": 55}[kind]
     dataset = build(configure(tmp_path, "out", subwords=kind, vocabulary_size=size))
-    assert dataset.subwords == kind and dataset.vocabulary_size <= size
+    vocabulary = dataset.vocabularies["source"]
+    assert vocabulary.kind == kind and 0.9 * size <= vocabulary.size <= size
+    assert dataset.vocabularies["target"] == vocabulary
     assert len(read_pairs(dataset, "train")) == 460
 
 
@@ -168,7 +157,7 @@ def test_help_answers_without_beam() -> None:
 
 def test_the_built_in_corpus_is_what_comes_without_files(tmp_path: Path) -> None:
     dataset = build(PreprocessConfig(output_dir=str(tmp_path / "demo")))
-    assert dataset.name == "builtin" and dataset.vocabulary_size == 2000
+    assert dataset.name == "builtin" and dataset.vocabularies["target"].size == 2000
     assert dataset.splits["train"].pairs >= 20_000
     assert dataset.padding_efficiency["total"] > 0.9
     assert max(dataset.bucket_shapes[-1]) < 100  # the longest pair there is, not --max_length

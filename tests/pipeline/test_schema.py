@@ -11,11 +11,14 @@ from pipeline.schema import (
     Dataset,
     Shard,
     Split,
+    Vocabulary,
     load_dataset,
     mark_completed,
     read_lines,
     write_manifest,
 )
+
+VOCABULARY = Vocabulary("bpe", "subwords.model", hashlib.sha256(b"pieces").hexdigest(), 300)
 
 
 def make_dataset(directory: Path) -> Dataset:
@@ -27,10 +30,7 @@ def make_dataset(directory: Path) -> Dataset:
         name="tiny",
         source_language="en",
         target_language="de",
-        subwords="bpe",
-        subwords_path="subwords.model",
-        subwords_sha256=hashlib.sha256(b"pieces").hexdigest(),
-        vocabulary_size=300,
+        vocabularies=dict.fromkeys(("source", "target"), VOCABULARY),
         bucket_shapes=((8, 9), (16, 16)),
         splits={
             "train": Split("train", 2, (shard,)),
@@ -68,7 +68,10 @@ def test_the_fingerprint_follows_the_content_alone(tmp_path: Path) -> None:
 
     plain = fingerprint("a")
     assert fingerprint("b", name="other", corpora=()) == plain
-    assert fingerprint("c", subwords_sha256="ce") != plain
+    other = {"source": VOCABULARY, "target": dataclasses.replace(VOCABULARY, sha256="ce")}
+    assert fingerprint("c", vocabularies=other) != plain
+    own = {"source": VOCABULARY, "target": dataclasses.replace(VOCABULARY, path="b.model")}
+    assert fingerprint("e", vocabularies=own) != plain  # each side its own, though they are alike
     assert fingerprint("d", splits={}) != plain
 
 

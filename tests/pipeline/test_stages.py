@@ -1,3 +1,4 @@
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -6,7 +7,8 @@ import pytest
 from pipeline import cleaning, duplicates, stages, subwords, text
 from pipeline.corpora import Block, Span
 from pipeline.errors import UserError
-from pipeline.schema import END_ID, parse_example, read_records
+from pipeline.records import unpack_ids
+from pipeline.schema import END_ID, Vocabulary, parse_example, read_records
 
 PAIRS = [("a b", "c"), ("a", "c d e"), ("b b b b b b", "c"), ("b", "e")]
 
@@ -61,20 +63,44 @@ def test_undecodable_bytes_in_dev_stop_the_run_in_any_case(tmp_path: Path) -> No
         stages.CleanPairs(str(tmp_path), rules(drop_undecodable=True), 0)(block)
 
 
-def test_words_of_both_sides_are_counted_without_what_is_held_out(tmp_path: Path) -> None:
+def test_words_of_each_side_are_counted_without_what_is_held_out(tmp_path: Path) -> None:
     stages.write_pairs(str(tmp_path), "train-00000", PAIRS)
     (tmp_path / "counts").mkdir()
     heldout: stages.Heldout = frozenset(["b", ("a", "c d e")])
     block = block_of(tmp_path, [], [])
     stages.CountWords(str(tmp_path), str(tmp_path / "counts"), heldout)(block)
-    counts = dict(stages.read_counts(str(tmp_path / "counts"), block.name))
-    assert counts == {"a": 1, "b": 7, "c": 2}
+    source, target = (
+        dict(stages.read_counts(str(tmp_path / "counts"), block.name, side))
+        for side in ("source", "target")
+    )
+    assert source == {"a": 1, "b": 7}
+    assert target == {"c": 2}
+
+
+def test_a_block_that_lost_every_pair_has_no_words(tmp_path: Path) -> None:
+    stages.write_pairs(str(tmp_path), "train-00000", [])
+    stages.CountWords(str(tmp_path), str(tmp_path), frozenset())(block_of(tmp_path, [], []))
+    assert not list(stages.read_counts(str(tmp_path), "train-00000", "target"))
+
+
+def test_each_side_is_encoded_by_its_own_subwords(tmp_path: Path) -> None:
+    vocabularies = []
+    for side, letters in (("source", "ab"), ("target", "cd")):
+        path = str(tmp_path / f"subwords.{side}.model")
+        subwords.learn_bpe({letter: 9 for letter in letters}, 264, path)
+        vocabularies.append(subwords.load_subwords(path))
+    (pair,) = stages.encode_pairs([("a b", "d c")], vocabularies)
+    expected = [*vocabularies[0].encode(["a b"]), *vocabularies[1].encode(["d c"])]
+    assert list(map(unpack_ids, pair)) == [[*ids, END_ID] for ids in expected]
+    assert all(len(ids) == 2 for ids in expected)  # not spelled in bytes
 
 
 def encode(folder: Path, vocabulary_path: str, heldout: stages.Heldout = frozenset()) -> dict:
     stages.write_pairs(str(folder), "train-00000", PAIRS)
+    digest = hashlib.sha256(Path(vocabulary_path).read_bytes()).hexdigest()
+    vocabulary = Vocabulary("bpe", "subwords.model", digest, 270)
     stage = stages.EncodePairs(
-        str(folder), str(folder), vocabulary_path, ((3, 3), (5, 5)), heldout, {"train": 8}
+        str(folder), str(folder), (vocabulary, vocabulary), ((3, 3), (5, 5)), heldout, {"train": 8}
     )
     return stage(block_of(folder, [], []))
 

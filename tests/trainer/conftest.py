@@ -1,5 +1,6 @@
 """A tiny dataset and a tiny model, the same for all tests of the trainer."""
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,7 +39,7 @@ def make_run(tmp_path: Path, tiny_dataset: Dataset) -> Callable[..., Run]:
         config = TrainingConfig(
             dataset_dir=str(tiny_dataset.directory), run_dir=str(tmp_path / "run"), **training
         )
-        data = {"vocabulary_size": tiny_dataset.vocabulary_size, "subwords": "subwords.model"}
+        data = {"vocabularies": dataclasses.asdict(tiny_dataset)["vocabularies"]}
         return Run(tmp_path / "run", transformer, config, SearchConfig(), data)
 
     return make

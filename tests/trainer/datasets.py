@@ -8,9 +8,11 @@ from pathlib import Path
 from pipeline.builtin import generate_pairs
 from pipeline.schema import (
     END_ID,
+    SIDES,
     Dataset,
     Shard,
     Split,
+    Vocabulary,
     bucket_name,
     encode_example,
     frame_record,
@@ -49,14 +51,13 @@ def write_dataset(directory: Path, splits: Mapping[str, Sequence[TextPair]]) -> 
     """Writes and loads a dataset directory with several buckets of several shards."""
     directory.mkdir(parents=True)
     path = learn_subwords("bpe", directory)
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    vocabulary = Vocabulary("bpe", path.name, sha256, VOCABULARY_SIZE)
     dataset = Dataset(
         name="tiny",
         source_language="en",
         target_language="de",
-        subwords="bpe",
-        subwords_path=path.name,
-        subwords_sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
-        vocabulary_size=VOCABULARY_SIZE,
+        vocabularies=dict.fromkeys(SIDES, vocabulary),
         bucket_shapes=SHAPES,
         splits={name: _write_split(directory, name, pairs) for name, pairs in splits.items()},
         corpora=(),

@@ -84,8 +84,8 @@ def test_text_is_read_line_by_line(tiny_dataset: Dataset) -> None:
 def test_bleu_is_of_what_the_translator_says(
     tiny_dataset: Dataset, transformer: Transformer
 ) -> None:
-    ops = load_text_ops(tiny_dataset.path(tiny_dataset.subwords_path))
-    translator = Translator(transformer, ops, SearchConfig(beam_size=1, extra_length=2))
+    ops = load_text_ops(tiny_dataset.path("subwords.model"))
+    translator = Translator(transformer, ops, ops, SearchConfig(beam_size=1, extra_length=2))
     scores, rows = evaluate_bleu(translator, tiny_dataset, "dev", sentences=5)
     source, references = read_text(tiny_dataset, "dev", sentences=5)
     assert [row["source"] for row in rows] == source

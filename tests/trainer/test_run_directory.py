@@ -75,15 +75,16 @@ def test_a_run_is_read_as_it_was_opened(tmp_path: Path, tiny_dataset: Dataset) -
     opened = start(tmp_path, tiny_dataset)
     assert load_run(tmp_path / "run") == opened
     assert opened.data["fingerprint"] == tiny_dataset.fingerprint
-    assert opened.data["vocabulary_size"] == tiny_dataset.vocabulary_size
+    assert opened.vocabularies == tiny_dataset.vocabularies
     assert (opened.data["source_language"], opened.data["target_language"]) == ("en", "de")
 
 
 def test_a_run_keeps_its_own_subwords(tmp_path: Path, tiny_dataset: Dataset) -> None:
     run = start(tmp_path, tiny_dataset)
-    assert run.subwords_path.parent == tmp_path / "run"
-    original = Path(tiny_dataset.path(tiny_dataset.subwords_path))
-    assert run.subwords_path.read_bytes() == original.read_bytes()
+    original = Path(tiny_dataset.path("subwords.model"))
+    for side in ("source", "target"):
+        assert run.subwords_path(side) == tmp_path / "run" / "subwords.model"
+        assert run.subwords_path(side).read_bytes() == original.read_bytes()
 
 
 def test_flags_txt_is_a_flagfile_of_the_same_configuration(

@@ -1,4 +1,5 @@
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -31,8 +32,8 @@ def translator(make_learner: Callable[..., Learner], tiny_dataset: Dataset) -> T
     """An untrained model, sharpened so that no two hypotheses are nearly equal."""
     transformer = make_learner().transformer
     transformer.embedding.matrix.assign(3.0 * transformer.embedding.matrix)
-    ops = load_text_ops(tiny_dataset.path(tiny_dataset.subwords_path))
-    return Translator(transformer, ops, SEARCH)
+    ops = load_text_ops(tiny_dataset.path("subwords.model"))
+    return Translator(transformer, ops, ops, SEARCH)
 
 
 def shout(text: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -78,11 +79,11 @@ def test_a_translation_does_not_depend_on_its_neighbours(translator: Translator)
 
 
 def test_a_translation_is_the_best_of_the_search(translator: Translator) -> None:
-    source = translator.text_ops.tokenize(tf.constant(SENTENCES[:1]))
+    source = translator.source_ops.tokenize(tf.constant(SENTENCES[:1]))
     found = translator.search_ids(source)
     result = translator.translate(tf.constant(SENTENCES[:1]))
     best = [id for id in found.tokens[0, 0].numpy().tolist() if id not in (END_ID, PADDING_ID)]
-    text = translator.text_ops.detokenize(tf.constant([best])).numpy()[0]
+    text = translator.target_ops.detokenize(tf.constant([best])).numpy()[0]
     assert result["translation"].numpy()[0] == text
     assert float(result["score"][0]) == pytest.approx(float(found.scores[0, 0]), rel=1e-5)
     assert float(found.scores[0, 0]) >= float(found.scores[0, 1])
@@ -116,8 +117,7 @@ def test_a_run_is_loaded_with_the_weights_asked_for(
 ) -> None:
     run = make_run()
     os.makedirs(run.directory)
-    original = Path(tiny_dataset.path(tiny_dataset.subwords_path))
-    run.subwords_path.write_bytes(original.read_bytes())
+    shutil.copy(tiny_dataset.path("subwords.model"), run.directory)
     learner = make_learner()
     for step in (1, 2):
         learner.transformer.embedding.matrix.assign_add(tf.ones((VOCABULARY_SIZE, 16)))
