@@ -81,7 +81,8 @@ class Transformer(keras.Model):
 
     def build(self, input_shape: Any = None) -> None:
         self.embedding.build()
-        self.source_embedding.build()
+        if self.source_embedding is not self.embedding:
+            self.source_embedding.build()
         self.positions.build(None)
         if self.target_space:
             self.target_space.build()

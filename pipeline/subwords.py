@@ -44,7 +44,7 @@ class Subwords(abc.ABC):
 
         A line's bytes are the joined bytes of its words, so a word is encoded and packed once.
         """
-        sentences = [line.split(" ") for line in lines]
+        sentences = [line.split(" ") if line else [] for line in lines]
         words = self._packed_words
         new = set().union(*sentences).difference(words)
         if len(words) + len(new) > _CACHED_WORDS:

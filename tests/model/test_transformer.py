@@ -254,3 +254,43 @@ def test_far_positions_are_added_in_float32() -> None:
         for position in (1000, 1001)
     ]
     assert (numpy(logits[0]) != numpy(logits[1])).any()
+
+
+def make_separate(source_vocabulary_size: int) -> Transformer:
+    return Transformer(small_config(), VOCABULARY, source_vocabulary_size=source_vocabulary_size)
+
+
+def test_vocabularies_of_their_own_cost_exactly_one_embedding_more() -> None:
+    shared, separate = Transformer(small_config(), VOCABULARY), make_separate(17)
+    assert separate.count_params() == shared.count_params() + 17 * small_config().model_dim
+    paths = [variable.path for variable in separate.variables]
+    assert len({*paths}) == len(paths) == len(shared.variables) + 1
+
+
+def test_separate_embeddings_of_the_same_values_give_the_logits_of_a_shared_one() -> None:
+    shared, separate = make_transformer(), make_separate(VOCABULARY)
+    separate.source_embedding.matrix.assign(shared.embedding.matrix)
+    values = {_name(variable): variable for variable in shared.variables}
+    for variable in separate.variables:
+        if variable is not separate.source_embedding.matrix:
+            variable.assign(values[_name(variable)])
+    np.testing.assert_array_equal(numpy(separate(SOURCE, TARGET)), numpy(shared(SOURCE, TARGET)))
+
+
+def _name(variable: Any) -> str:
+    """Returns a variable's path within its model."""
+    return variable.path.partition("/")[2]
+
+
+def test_each_side_reads_its_own_embedding_and_the_output_the_target_s() -> None:
+    model = make_separate(17)
+    fill_with_waves(model)
+    source = np.where(SOURCE > 1, SOURCE + 6, SOURCE)  # up to 16: ids that the target has not
+    logits = numpy(model(source, TARGET))
+    assert logits.shape == (BATCH, TARGET_LENGTH, VOCABULARY)
+    unused = numpy(model.source_embedding.matrix).copy()
+    unused[2:9] += 1  # ids of the target alone
+    model.source_embedding.matrix.assign(unused)
+    np.testing.assert_array_equal(numpy(model(source, TARGET)), logits)
+    model.embedding.matrix.assign(2.0 * model.embedding.matrix)
+    assert np.abs(numpy(model(source, TARGET)) - logits).max() > 0.1
