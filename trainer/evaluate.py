@@ -17,7 +17,7 @@ from model.config import SearchConfig
 from pipeline import cli
 from pipeline.schema import load_dataset, write_atomically
 from trainer.config import TrainedModel
-from trainer.run_directory import load_run
+from trainer.run_directory import check_vocabularies, load_run
 from trainer.startup import start_tensorflow
 
 
@@ -41,6 +41,7 @@ def main(_: list[str]) -> None:
     run = load_run(model.run_dir)
     search = cli.override_from_flags(run.search)
     dataset = load_dataset(data.dataset_dir or run.training.dataset_dir)
+    check_vocabularies(run, dataset)
 
     start_tensorflow()
     from trainer.damage import damage_explained

@@ -13,7 +13,7 @@ from typing import Any
 
 from model.config import SearchConfig, TransformerConfig
 from pipeline.errors import UserError
-from pipeline.schema import Dataset, Vocabulary, write_atomically
+from pipeline.schema import SIDES, Dataset, Vocabulary, write_atomically
 from trainer.config import TrainingConfig
 
 
@@ -100,6 +100,17 @@ def load_run(directory: str | Path) -> Run:
         search=SearchConfig(**values["search"]),
         data=values["data"],
     )
+
+
+def check_vocabularies(run: Run, dataset: Dataset) -> None:
+    """Raises UserError if a dataset was encoded with other subwords than the run's."""
+    if dataset.vocabularies != run.vocabularies:
+        files = dict.fromkeys(str(run.subwords_path(side)) for side in SIDES)
+        sharing = "" if len(files) == 1 else " --shared_vocabulary=false"
+        raise UserError(
+            f"{dataset.directory} has other subwords than {run.directory}: preprocess it with "
+            f"--subwords_model={','.join(files)}{sharing}"
+        )
 
 
 def _check_same(old: Run, new: Run) -> None:

@@ -11,7 +11,7 @@ from pipeline import cli
 from pipeline.errors import UserError
 from pipeline.schema import Dataset
 from trainer.config import TrainingConfig
-from trainer.run_directory import Run, load_run, open_run
+from trainer.run_directory import Run, check_vocabularies, load_run, open_run
 
 # Every field has another value than its default, so that a field which is lost would be noticed.
 TRANSFORMER = TransformerConfig(
@@ -85,6 +85,25 @@ def test_a_run_keeps_its_own_subwords(tmp_path: Path, tiny_dataset: Dataset) -> 
     for side in ("source", "target"):
         assert run.subwords_path(side) == tmp_path / "run" / "subwords.model"
         assert run.subwords_path(side).read_bytes() == original.read_bytes()
+
+
+def test_a_dataset_of_other_subwords_is_refused_with_how_to_make_one(
+    tmp_path: Path, tiny_dataset: Dataset
+) -> None:
+    run = start(tmp_path, tiny_dataset)
+    check_vocabularies(run, tiny_dataset)
+    vocabularies = {
+        side: dataclasses.replace(each, path=f"subwords.{side}.model", sha256="other")
+        for side, each in tiny_dataset.vocabularies.items()
+    }
+    other = dataclasses.replace(tiny_dataset, vocabularies=vocabularies)
+    with pytest.raises(UserError, match=r"other subwords .*--subwords_model=\S*/subwords.model$"):
+        check_vocabularies(run, other)
+    separate = start(tmp_path / "separate", tiny_dataset)
+    separate.data["vocabularies"] = dataclasses.asdict(other)["vocabularies"]
+    two = r"=\S*source.model,\S*target.model --shared_vocabulary=false$"
+    with pytest.raises(UserError, match=two):
+        check_vocabularies(separate, tiny_dataset)
 
 
 def test_flags_txt_is_a_flagfile_of_the_same_configuration(
