@@ -67,6 +67,8 @@ setup(
         # Not in the lock: independent implementations that tests compare ours with, or skip.
         "goldens": ["torch>=2.13,<3"],
         "jax": ["jax>=0.10,<1"],
+        # Likewise: what `--identify_languages` asks.
+        "langid": ["py3langid>=0.4"],
         "dev": [BOUNDS[name] for name in CHECKS],
     },
 )

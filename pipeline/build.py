@@ -74,6 +74,7 @@ def build_dataset(config: PreprocessConfig, options: PipelineOptions) -> Dataset
         )
         return load_dataset(config.output_dir)
     given = check_given(config)
+    config.rules.chosen("train")  # a rule that cannot work says so before any work
     staging = Staging(config.output_dir)
     blocks, inputs = _cut(config, staging)
     key = {"config": config.content(), "inputs": [*given, *(c.sha256 for c in inputs)]}

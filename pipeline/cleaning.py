@@ -10,6 +10,13 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import field
 
+from pipeline.languages import (
+    LEAST_LETTERS,
+    LEAST_RATIO,
+    check_languages,
+    is_in_another_language,
+    load_identifier,
+)
 from pipeline.scripts import script_share, scripts_of
 
 # Counters of the data card.
@@ -19,6 +26,7 @@ LENGTH_RATIO = "length_ratio"
 IDENTICAL_SIDES = "identical_sides"
 CONTROL_CHARACTERS = "control_characters"
 WRONG_SCRIPT = "wrong_script"
+WRONG_LANGUAGE = "wrong_language"
 DUPLICATE = "duplicate"
 OVERLAP = "overlap_with_dev_or_test"
 TOO_LONG = "too_long"
@@ -70,6 +78,14 @@ class CleaningConfig:
             "to its language's script; 0 keeps all."
         },
     )
+    identify_languages: bool = field(
+        default=False,
+        metadata={
+            "help": f"Drop pairs with a side that is {LEAST_RATIO} times as probably in another "
+            f"language as in its own; sides under {LEAST_LETTERS} letters are not judged. Needs "
+            "beamformer[langid]."
+        },
+    )
     drop_duplicates: bool = field(
         default=False,
         metadata={"help": "Drop pairs that repeat an earlier pair of the corpus exactly."},
@@ -114,17 +130,21 @@ class PairRules:
             IDENTICAL_SIDES: config.drop_identical_sides,
             CONTROL_CHARACTERS: config.drop_control_characters,
             WRONG_SCRIPT: config.min_script_share > 0,
+            WRONG_LANGUAGE: config.identify_languages,
         }
         if split != "train":
             return [(EMPTY_SIDE, has_empty_side)]
         return [rule for rule in self.all() if wanted[rule[0]]]
 
     def all(self) -> list[Rule]:
-        """Returns every rule; one that is off has the limit it would usually have."""
+        """Returns every rule; one that is off has the limit it would usually have.
+
+        Identification of languages is an extra and takes long, so it is here only if it is on.
+        """
         ratio = self.config.max_length_ratio or USUAL[LENGTH_RATIO]
         share = self.config.min_script_share or USUAL[WRONG_SCRIPT]
         scripts = scripts_of(self.source_language), scripts_of(self.target_language)
-        return [
+        rules: list[Rule] = [
             (UNDECODABLE, has_undecodable_bytes),
             (EMPTY_SIDE, has_empty_side),
             (LENGTH_RATIO, lambda *pair: length_ratio(*pair) > ratio),
@@ -132,6 +152,16 @@ class PairRules:
             (CONTROL_CHARACTERS, has_control_characters),
             (WRONG_SCRIPT, lambda *pair: min(map(script_share, pair, scripts)) < share),
         ]
+        return [*rules, self._language_rule()] if self.config.identify_languages else rules
+
+    def _language_rule(self) -> Rule:
+        languages = self.source_language, self.target_language
+        identifier = load_identifier()
+        check_languages(languages, identifier)
+        return WRONG_LANGUAGE, lambda *pair: any(
+            is_in_another_language(side, language, identifier)
+            for side, language in zip(pair, languages, strict=True)
+        )
 
 
 def reason_to_drop(source: str, target: str, rules: Sequence[Rule]) -> str | None:

@@ -28,6 +28,7 @@ _FLAGS = {
     cleaning.IDENTICAL_SIDES: "drop_identical_sides",
     cleaning.CONTROL_CHARACTERS: "drop_control_characters",
     cleaning.WRONG_SCRIPT: "min_script_share",
+    cleaning.WRONG_LANGUAGE: "identify_languages",
     cleaning.DUPLICATE: "drop_duplicates",
     cleaning.OVERLAP: "drop_overlap",
     cleaning.TOO_LONG: "max_length",

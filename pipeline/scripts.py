@@ -43,9 +43,14 @@ _LETTERS = frozenset({"Lu", "Ll", "Lt", "Lo"})  # not Lm: modifiers belong to no
 
 def scripts_of(language: str) -> frozenset[str]:
     """Returns the scripts of a language code such as "ja" or "pt-BR"; Latin if not listed here."""
-    primary = language.lower().replace("_", "-").partition("-")[0]
+    primary = primary_code(language)
     scripts = {name for name, languages in _SCRIPTS.items() if primary in languages.split()}
     return frozenset(scripts) or _LATIN
+
+
+def primary_code(language: str) -> str:
+    """Returns a language code without script and region. Example: "pt" of "pt-BR"."""
+    return language.lower().replace("_", "-").partition("-")[0]
 
 
 def script_share(text: str, scripts: frozenset[str]) -> float:

@@ -56,6 +56,22 @@ def test_every_rule_is_tried_also_those_that_are_off(corpus: dict[str, Any]) -> 
     }
 
 
+def test_languages_are_identified_when_asked_for(
+    corpus: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Suspicious:
+        labels = ("en", "de", "fr")
+
+        def rank(self, text: str) -> list[tuple[str, float]]:
+            return [("fr", 0.98), ("en", 0.01), ("de", 0.01)]
+
+    monkeypatch.setattr("pipeline.cleaning.load_identifier", Suspicious)
+    monkeypatch.setattr("pipeline.languages.LEAST_LETTERS", 15)
+    asked = CleaningConfig(identify_languages=True)
+    assert report(corpus, cleaning=asked)["wrong_language"] == ("on", 1)  # the others are short
+    assert "wrong_language" not in report(corpus)
+
+
 def test_bytes_that_are_no_text_are_shown_not_refused(corpus: dict[str, Any]) -> None:
     file = Path(corpus["source_files"][0])
     file.write_bytes(file.read_bytes().replace(b"Bonn", b"B\xf6nn"))

@@ -1,0 +1,117 @@
+"""When a sentence is thought to be in another language, with a stand-in and with the library."""
+
+import importlib.util
+import sys
+from collections.abc import Sequence
+
+import pytest
+
+from pipeline import languages
+from pipeline.cleaning import CleaningConfig, PairRules, reason_to_drop
+from pipeline.errors import UserError
+from pipeline.languages import check_languages, is_in_another_language, load_identifier
+
+LONG = "twenty letters and a few more of them"
+
+
+class CountingWords:
+    """Knows two languages: each German word says German twice as probably as English."""
+
+    labels = ("en", "de")
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def rank(self, text: str) -> Sequence[tuple[str, float]]:
+        self.seen.append(text)
+        odds = 2.0 ** sum(word in ("der", "die", "das") for word in text.split())
+        both = [("en", 1 / (1 + odds)), ("de", odds / (1 + odds))]
+        return sorted(both, key=lambda item: -item[1])
+
+
+@pytest.mark.parametrize(("german_words", "dropped"), [(0, False), (3, False), (4, True)])
+def test_another_language_must_be_ten_times_as_probable(german_words: int, dropped: bool) -> None:
+    text = LONG + " der" * german_words
+    assert is_in_another_language(text, "en", CountingWords()) == dropped
+    assert not is_in_another_language(text, "de", CountingWords())
+
+
+def test_a_region_and_a_script_do_not_make_another_language() -> None:
+    assert not is_in_another_language(LONG, "EN_gb", CountingWords())
+    check_languages(["en-GB", "de"], CountingWords())
+
+
+def test_text_of_fewer_than_twenty_letters_is_not_judged() -> None:
+    identifier = CountingWords()
+    for text in ("der die das der die das d", "die das der 1234567890 123456789", "..." * 20, ""):
+        assert not is_in_another_language(text, "en", identifier)
+    assert not identifier.seen
+    assert is_in_another_language("der die das der die das de", "en", identifier)
+
+
+def test_a_language_that_it_does_not_know_is_refused_by_name() -> None:
+    expected = "does not know the language tlh: expected one of de en; leave the flag out"
+    with pytest.raises(UserError, match=expected):
+        check_languages(["de", "tlh"], CountingWords())
+
+
+@pytest.fixture
+def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.cleaning.load_identifier", CountingWords)
+
+
+GERMAN = "die Hunde und der Mann und das Kind und die Frau"
+
+
+@pytest.mark.usefixtures("stand_in")
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [
+        (LONG, GERMAN, None),
+        (GERMAN, GERMAN, "wrong_language"),
+        (LONG, "the dogs", None),  # too short to judge
+        (LONG, LONG, None),  # as probably German as English
+    ],
+)
+def test_either_side_in_another_language_drops_the_pair(
+    source: str, target: str, expected: str | None
+) -> None:
+    rules = PairRules(CleaningConfig(identify_languages=True), "en", "de")
+    assert reason_to_drop(source, target, rules.chosen("train")) == expected
+    assert reason_to_drop(source, target, rules.chosen("test")) is None
+    off = PairRules(CleaningConfig(), "en", "de")
+    assert reason_to_drop(source, target, off.chosen("train")) is None
+
+
+@pytest.mark.usefixtures("stand_in")
+def test_unknown_languages_are_refused_before_any_pair_is_read() -> None:
+    rules = PairRules(CleaningConfig(identify_languages=True), "en", "tlh")
+    with pytest.raises(UserError, match="does not know the language tlh"):
+        rules.chosen("train")
+
+
+def test_a_missing_library_is_one_line_that_names_the_extra(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "py3langid.langid", None)
+    load_identifier.cache_clear()
+    with pytest.raises(UserError, match=r"py3langid: pip install 'beamformer\[langid\]'"):
+        load_identifier()
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("py3langid") is None, reason="needs the extra: py3langid"
+)
+def test_the_library_tells_languages_apart() -> None:
+    load_identifier.cache_clear()
+    identifier = load_identifier()
+    check_languages(["en", "de", "fr", "cs", "ru", "zh"], identifier)
+    sentences = {
+        "en": "The old dog sleeps under the table in the kitchen.",
+        "de": "Der alte Hund schläft unter dem Tisch in der Küche.",
+        "fr": "Le vieux chien dort sous la table dans la cuisine.",
+    }
+    for language, sentence in sentences.items():
+        for declared in sentences:
+            found = languages.is_in_another_language(sentence, declared, identifier)
+            assert found == (language != declared), (language, declared)
