@@ -11,6 +11,7 @@ import pytest
 
 from pipeline.builtin import generate_pairs
 from tests.integration.commands import REPOSITORY, refuse, run, start, succeed
+from tests.integration.preprocessing import build, configure
 
 # With --train_steps and the directories, a model that learns something in seconds.
 TINY = """
@@ -111,6 +112,12 @@ def test_saved_model_translates_without_this_repository_as_translate_does(
     assert by_run.splitlines() == alone["translation"]
     assert len(alone["translation"]) == 13
     assert all(score <= 0 for score in alone["score"])
+
+
+def test_evaluating_on_other_subwords_is_refused(trained: Path, tmp_path: Path) -> None:
+    other = build(configure(tmp_path, "other")).directory
+    line = refuse("-m", "trainer.evaluate", f"--run_dir={trained}", f"--dataset_dir={other}")
+    assert f"--subwords_model={trained}/subwords.model" in line
 
 
 def test_translate_reads_and_writes_files(trained: Path, tmp_path: Path) -> None:

@@ -70,6 +70,8 @@ def test_languages_are_identified_when_asked_for(
     asked = CleaningConfig(identify_languages=True)
     assert report(corpus, cleaning=asked)["wrong_language"] == ("on", 1)  # the others are short
     assert "wrong_language" not in report(corpus)
+    shown = dry_run.describe(PreprocessConfig(**corpus, cleaning=asked))
+    assert re.search("wrong_language .* --identify_languages\n", shown)
 
 
 def test_bytes_that_are_no_text_are_shown_not_refused(corpus: dict[str, Any]) -> None:

@@ -13,6 +13,7 @@ from pipeline import cli, preprocess, schema
 from pipeline.cleaning import OVERLAP, CleaningConfig
 from pipeline.config import PreprocessConfig
 from pipeline.errors import UserError
+from pipeline.languages import load_identifier
 from tests.integration.preprocessing import ROOT, build, command, configure, read_pairs
 
 
@@ -191,6 +192,17 @@ def test_every_cleaning_rule_has_its_counter_in_the_data_card(tmp_path: Path) ->
     assert counts["read"] == sum(count for name, count in counts.items() if name != "read")
     pairs = read_pairs(dataset, "train")
     assert len(set(pairs)) == len(pairs) == counts["kept"]
+
+
+def test_a_rule_that_cannot_work_says_so_before_any_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "py3langid.langid", None)
+    load_identifier.cache_clear()
+    asked = CleaningConfig(identify_languages=True)
+    with pytest.raises(UserError, match="pip install"):
+        build(configure(tmp_path, "out", cleaning=asked))
+    assert not (tmp_path / "out").exists()
 
 
 def test_overlap_with_given_dev_text_may_stay(tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ def test_another_language_must_be_ten_times_as_probable(german_words: int, dropp
 
 def test_a_region_and_a_script_do_not_make_another_language() -> None:
     assert not is_in_another_language(LONG, "EN_gb", CountingWords())
+    assert is_in_another_language(f"{LONG} der die das die", "EN_gb", CountingWords())
     check_languages(["en-GB", "de"], CountingWords())
 
 
