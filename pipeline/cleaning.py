@@ -82,8 +82,8 @@ class CleaningConfig:
         default=False,
         metadata={
             "help": f"Drop pairs with a side that is {LEAST_RATIO} times as probably in another "
-            f"language as in its own; sides under {LEAST_LETTERS} letters are not judged. Needs "
-            "beamformer[langid]."
+            f"language as in its own; sides with under {LEAST_LETTERS} letters in words without a "
+            "capital, such as names, are not judged. Needs beamformer[langid]."
         },
     )
     drop_duplicates: bool = field(

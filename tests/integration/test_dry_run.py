@@ -66,7 +66,6 @@ def test_languages_are_identified_when_asked_for(
             return [("fr", 0.98), ("en", 0.01), ("de", 0.01)]
 
     monkeypatch.setattr("pipeline.cleaning.load_identifier", Suspicious)
-    monkeypatch.setattr("pipeline.languages.LEAST_LETTERS", 15)
     asked = CleaningConfig(identify_languages=True)
     assert report(corpus, cleaning=asked)["wrong_language"] == ("on", 1)  # the others are short
     assert "wrong_language" not in report(corpus)

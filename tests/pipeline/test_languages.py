@@ -11,7 +11,7 @@ from pipeline.cleaning import CleaningConfig, PairRules, reason_to_drop
 from pipeline.errors import UserError
 from pipeline.languages import check_languages, is_in_another_language, load_identifier
 
-LONG = "twenty letters and a few more of them"
+LONG = "twelve letters and a few more of them"
 
 
 class CountingWords:
@@ -42,12 +42,26 @@ def test_a_region_and_a_script_do_not_make_another_language() -> None:
     check_languages(["en-GB", "de"], CountingWords())
 
 
-def test_text_of_fewer_than_twenty_letters_is_not_judged() -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "der die das de",  # eleven letters
+        "das der 1234567890 123456789 _____",
+        "." * 20,
+        "",
+        "der Die DAS Ökonom (Berlin-Mitte), die Linke",
+    ],
+)
+def test_text_of_few_letters_outside_names_is_not_judged(text: str) -> None:
     identifier = CountingWords()
-    for text in ("der die das der die das d", "die das der 1234567890 123456789", "..." * 20, ""):
-        assert not is_in_another_language(text, "en", identifier)
+    assert not is_in_another_language(text, "en", identifier)
     assert not identifier.seen
-    assert is_in_another_language("der die das der die das de", "en", identifier)
+
+
+def test_letters_that_have_no_case_count() -> None:
+    identifier = CountingWords()
+    is_in_another_language("今天早上狗把我的面包吃了", "en", identifier)
+    assert identifier.seen
 
 
 def test_a_language_that_it_does_not_know_is_refused_by_name() -> None:
