@@ -28,7 +28,7 @@ PADDING_ID = 0  # also what the decoder starts from
 END_ID = 1
 UNKNOWN_ID = 2
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 SPLITS = ("train", "dev", "test")
 SIDES = ("source", "target")
 MANIFEST = "dataset.json"

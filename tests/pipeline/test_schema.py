@@ -7,6 +7,7 @@ import pytest
 
 from pipeline.errors import UserError
 from pipeline.schema import (
+    FORMAT_VERSION,
     Corpus,
     Dataset,
     Shard,
@@ -88,10 +89,12 @@ def test_an_unfinished_dataset_is_refused(complete: Path) -> None:
 
 def test_another_format_version_is_refused(complete: Path) -> None:
     manifest = complete / "dataset.json"
-    text = manifest.read_text("utf-8").replace('"format_version": 1', '"format_version": 99')
+    text = manifest.read_text("utf-8").replace(
+        f'"format_version": {FORMAT_VERSION}', '"format_version": 99'
+    )
     manifest.write_text(text, "utf-8")
     mark_completed(complete)
-    with pytest.raises(UserError, match="format version 99, expected 1"):
+    with pytest.raises(UserError, match=f"format version 99, expected {FORMAT_VERSION}"):
         load_dataset(complete)
 
 
