@@ -30,6 +30,7 @@ def describe(dataset: Dataset, samples: int) -> str:
     """
     sections = {
         "Inputs": _inputs(dataset),
+        "Subwords": _subwords(dataset),
         "Pairs": _counts(dataset),
         "Buckets of train": _buckets(dataset),
         "Lengths of train": _lengths(dataset),
@@ -78,6 +79,13 @@ def _inputs(dataset: Dataset) -> list[str]:
     ]
     lines = table(rows) if rows else []
     return [f"{line}  {one.name}" for line, one in zip(lines, dataset.corpora, strict=True)]
+
+
+def _subwords(dataset: Dataset) -> list[str]:
+    files = dict.fromkeys(dataset.vocabularies[side] for side in SIDES)
+    rows = [[each.path, f"{each.size:,}", f"SHA-256 {each.sha256[:16]}…"] for each in files]
+    given = dataset.config.get("subwords_model") or ["learned here"] * len(rows)
+    return [f"{line}  {origin}" for line, origin in zip(table(rows), given, strict=True)]
 
 
 def _counts(dataset: Dataset) -> list[str]:

@@ -41,6 +41,10 @@ def test_every_pair_comes_back_from_its_two_vocabularies(separate: Dataset) -> N
 def test_the_card_tells_both_sizes_and_shows_both_sides(separate: Dataset) -> None:
     text = card.describe(separate, samples=1)
     assert "en → de, 310 and 310 bpe subwords" in text
+    for side in SIDES:
+        vocabulary = separate.vocabularies[side]
+        row = f"  {vocabulary.path}  310  SHA-256 {vocabulary.sha256[:16]}…  learned here\n"
+        assert row in text
     samples = text.partition("Samples of train")[2]
     assert "▁run" in samples and "▁laufen" in samples
 
@@ -64,7 +68,7 @@ def test_a_second_corpus_is_encoded_with_the_subwords_of_the_first(tmp_path: Pat
     assert second.vocabularies == first.vocabularies
     assert Path(second.path("subwords.model")).read_bytes() == Path(model).read_bytes()
     assert sorted(read_pairs(second, "train")) == sorted(read_pairs(first, "train"))
-    assert second.config["subwords_model"] == [model]
+    assert f"…  {model}\n" in card.describe(second, samples=0)
 
 
 def test_given_subwords_of_each_side_stay_on_their_side(separate: Dataset, tmp_path: Path) -> None:
