@@ -65,7 +65,7 @@ setup(
         # Not in the lock: reads `--dataset=hf:…`, which no check and no other command needs.
         "huggingface": ["datasets>=4"],
         # Likewise: what `--identify_languages` asks.
-        "langid": ["py3langid>=0.4"],
+        "langid": [BOUNDS["py3langid"]],
         # Not in the lock: independent implementations that tests compare ours with, or skip.
         "goldens": ["torch>=2.13,<3"],
         "jax": ["jax>=0.10,<1"],
