@@ -28,7 +28,7 @@ TRAIN = (
     "tensorflow",
     "tensorflow-text",
 )
-CHECKS = ("mypy", "pytest", "ruff")
+CHECKS = ("boto3", "distributed", "flask-cors", "moto", "mypy", "py3langid", "pytest", "ruff")
 
 
 def read_requirements(path: Path) -> dict[str, str]:
@@ -64,7 +64,7 @@ setup(
         "gpu": [BOUNDS["tensorflow"].replace("tensorflow", "tensorflow[and-cuda]", 1)],
         # Not in the lock: reads `--dataset=hf:…`, which no check and no other command needs.
         "huggingface": ["datasets>=4"],
-        # Likewise: what `--identify_languages` asks.
+        # What `--identify_languages` asks.
         "langid": [BOUNDS["py3langid"]],
         # Not in the lock: independent implementations that tests compare ours with, or skip.
         "goldens": ["torch>=2.13,<3"],
