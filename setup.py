@@ -47,6 +47,10 @@ def read_long_description(path: Path) -> str:
     return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
+def _beam(extra: str) -> str:
+    return BOUNDS["apache-beam"].replace("apache-beam", f"apache-beam[{extra}]", 1)
+
+
 BOUNDS = read_requirements(ROOT / "requirements.txt")
 
 setup(
@@ -62,6 +66,10 @@ setup(
     extras_require={
         "train": [BOUNDS[name] for name in TRAIN],
         "gpu": [BOUNDS["tensorflow"].replace("tensorflow", "tensorflow[and-cuda]", 1)],
+        # Engines and object stores, for those who have them: Beam's own extras.
+        "dask": [_beam("dask")],
+        "gcp": [_beam("gcp")],
+        "aws": [_beam("aws")],
         # Not in the lock: reads `--dataset=hf:…`, which no check and no other command needs.
         "huggingface": ["datasets>=4"],
         # What `--identify_languages` asks.

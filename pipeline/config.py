@@ -98,13 +98,18 @@ class PreprocessConfig:
         metadata={"help": "Lines in a block, the unit of parallel work and of shards."},
     )
     num_workers: int = field(
-        default=1, metadata={"help": "Worker processes of DirectRunner on this machine."}
+        default=1,
+        metadata={
+            "help": "Workers of DirectRunner on this machine: processes, or threads with Beam's "
+            "--direct_running_mode=multi_threading."
+        },
     )
     runner: str = field(
         default="DirectRunner",
         metadata={
-            "help": "Beam runner; DirectRunner runs in this process and downloads nothing. Beam's "
-            "own options (--project, --flink_master …) are given as Beam users give them."
+            "help": "Beam runner: DirectRunner, which downloads nothing, DaskRunner, "
+            "PortableRunner, FlinkRunner, SparkRunner, DataflowRunner or a class's full name. "
+            "Beam's own options (--project, --flink_master …) are given as Beam users give them."
         },
     )
 

@@ -19,7 +19,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from pipeline.corpora import Block
 from pipeline.errors import UserError
 from pipeline.progress import Progress
-from pipeline.runners import make_runner
+from pipeline.runners import make_runner, run_to_end
 from pipeline.schema import write_atomically
 from pipeline.stages import Report
 
@@ -83,7 +83,7 @@ def run_stage(stage: Stage, blocks: Sequence[Block], options: PipelineOptions) -
             pipeline = beam.Pipeline(runner=make_runner(options), options=options)
             pipeline | "ListBlocks" >> beam.Create(waiting) | ProcessBlocks(stage)
             try:
-                pipeline.run().wait_until_finish()
+                run_to_end(pipeline)
             except RuntimeError as error:
                 raise _explain(error, stage) from error
     return collect(stage, blocks)

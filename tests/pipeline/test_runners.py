@@ -1,20 +1,55 @@
+import socket
+from unittest import mock
+
 import pytest
-from apache_beam.options.pipeline_options import DirectOptions, GoogleCloudOptions
+from apache_beam.options.pipeline_options import (
+    DirectOptions,
+    FlinkRunnerOptions,
+    GoogleCloudOptions,
+)
+from apache_beam.runners.portability import flink_runner
 from apache_beam.runners.portability.fn_api_runner import fn_runner
 
 from pipeline.errors import UserError
-from pipeline.runners import make_options, make_runner
+from pipeline.runners import make_options, make_runner, run_to_end
 
 
 def test_direct_runner_is_the_in_process_one() -> None:
     assert type(make_runner(make_options("DirectRunner", 1, [], []))) is fn_runner.FnApiRunner
 
 
-def test_other_runners_keep_their_names_and_options() -> None:
-    options = make_options("DataflowRunner", 1, ["--project=p", "--region", "r"], [])
-    assert make_runner(options) == "DataflowRunner"
-    cloud = options.view_as(GoogleCloudOptions)
-    assert (cloud.project, cloud.region) == ("p", "r")
+def test_other_runners_are_beams_with_their_options() -> None:
+    options = make_options("FlinkRunner", 1, ["--flink_master=host:8081", "--project", "p"], [])
+    assert type(make_runner(options)) is flink_runner.FlinkRunner
+    assert options.view_as(FlinkRunnerOptions).flink_master == "host:8081"
+    assert options.view_as(GoogleCloudOptions).project == "p"
+
+
+@pytest.mark.parametrize(
+    ("runner", "arguments", "message"),
+    [
+        ("DirctRunner", [], "received --runner=DirctRunner: .* DirectRunner"),
+        ("nowhere.Runner", [], r"--runner=nowhere.Runner needs what is not .*beamformer\[dask\]"),
+        ("pipeline.Runner", [], "--runner=pipeline.Runner: .* no attribute 'Runner'"),
+        ("DataflowRunner", ["--project=p"], "--runner=DataflowRunner: .*temp_location"),
+        ("DirectRunner", ["--direct_running_mode=slow"], "direct_running_mode: .*multi_threading"),
+        ("DirectRunner", ["--direct_num_workers=3"], "expected --num_workers"),
+        ("PortableRunner", ["--job_endpoint=there"], "--job_endpoint=there.*expected the host"),
+    ],
+)
+def test_a_mistake_about_the_engine_is_refused(
+    runner: str, arguments: list[str], message: str
+) -> None:
+    with pytest.raises(UserError, match=message):
+        make_options(runner, 1, arguments, [])
+
+
+def test_a_service_that_is_not_there_is_named_at_once() -> None:
+    with socket.create_server(("localhost", 0)) as server:
+        address = f"localhost:{server.getsockname()[1]}"
+        make_options("PortableRunner", 1, [f"--job_endpoint={address}"], [])
+    with pytest.raises(UserError, match=f"--job_endpoint={address}, but nobody answers there"):
+        make_options("PortableRunner", 1, [f"--job_endpoint={address}"], [])
 
 
 def test_the_number_of_workers_reaches_the_runner() -> None:
@@ -34,3 +69,11 @@ def test_an_option_of_nobody_is_refused_with_the_nearest(argument: str, nearest:
 def test_an_abbreviated_beam_option_is_refused() -> None:
     with pytest.raises(UserError, match="unknown flag --projec;"):
         make_options("DirectRunner", 1, ["--projec=p"], [])
+
+
+def test_the_client_of_an_engine_is_closed_also_after_a_failure() -> None:
+    result = mock.Mock()
+    result.wait_until_finish.side_effect = RuntimeError("a block failed")
+    with pytest.raises(RuntimeError, match="a block failed"):
+        run_to_end(mock.Mock(run=lambda: result))
+    result.client.close.assert_called_once_with()

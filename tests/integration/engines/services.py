@@ -1,0 +1,53 @@
+"""Schedulers, job services and workers as processes of their own, on this machine."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from tests.integration.commands import REPOSITORY
+
+_SECONDS = 60.0  # no wait is longer, however busy the machine is
+_Found = TypeVar("_Found")
+
+
+@contextlib.contextmanager
+def service(log: Path, *arguments: object) -> Iterator[None]:
+    """Runs `python -m …` meanwhile; afterwards neither it nor a child of its is left."""
+    python = Path(sys.executable)
+    path = f"{python.parent}{os.pathsep}{os.environ['PATH']}"  # where children look for `python`
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [python, "-m", *map(str, arguments)],
+            cwd=REPOSITORY,
+            env={**os.environ, "PATH": path},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        yield
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def wait_for(find: Callable[[], _Found | None], what: str) -> _Found:
+    """Returns what `find` finds, as soon as it finds something."""
+    end = time.monotonic() + _SECONDS
+    while time.monotonic() < end:
+        if (found := find()) is not None:
+            return found
+        time.sleep(0.05)
+    raise TimeoutError(f"waited {_SECONDS} s for {what}")
+
+
+def text_of(path: Path) -> str | None:
+    """Returns a file's text, or None as long as there is none."""
+    return (path.read_text() if path.exists() else "") or None
