@@ -14,6 +14,7 @@ import zipfile
 from collections.abc import Generator, Iterator, Sequence
 from typing import IO
 
+from pipeline import storage
 from pipeline.compression import decompress, explain_broken
 from pipeline.errors import UserError
 
@@ -74,14 +75,14 @@ def extract_members(archive: str, members: Sequence[str], folder: str) -> list[s
 def _files(archive: str) -> Generator[tuple[str, IO[bytes]], None, None]:
     """Yields (normalised name, content) of the regular files; read each before the next."""
     if archive.lower().endswith(".zip"):
-        with zipfile.ZipFile(archive) as zipped:
+        with storage.open_file(archive) as raw, zipfile.ZipFile(raw) as zipped:
             for entry in zipped.infolist():
                 if not entry.is_dir():
                     with zipped.open(entry) as file:
                         yield posixpath.normpath(entry.filename), file
         return
     with (
-        open(archive, "rb") as raw,
+        storage.open_file(archive) as raw,
         decompress(raw, archive) as stream,
         tarfile.open(fileobj=stream, mode="r|") as tar,
     ):

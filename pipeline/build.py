@@ -9,7 +9,6 @@ Between two stages the driver sees reports and counts only, never the corpus.
 import collections
 import functools
 import itertools
-import os
 from typing import Any
 
 from absl import logging
@@ -197,7 +196,7 @@ class _Build:
         blocks = [block for split in self.blocks.values() for block in split]
         has_few = sum(block.lines for block in blocks) <= _SAMPLED_PAIRS
         first = None if has_few else -(-_SAMPLED_PAIRS // len(blocks))
-        paths = (os.path.join(self.staging.final, vocabularies[side].path) for side in SIDES)
+        paths = (f"{self.staging.final}/{vocabularies[side].path}" for side in SIDES)
         subwords = [load_subwords(path) for path in paths]
         histogram = collections.Counter[Lengths]()
         for block in blocks:

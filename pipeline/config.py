@@ -20,12 +20,17 @@ class PreprocessConfig:
     """Corpus, subwords and buckets of a dataset directory."""
 
     output_dir: str = field(
-        default="data/demo", metadata={"help": "Dataset directory to write; made if missing."}
+        default="data/demo",
+        metadata={
+            "help": "Dataset directory to write, a local one or a URL such as gs://bucket/mine; "
+            "made if missing."
+        },
     )
     source_files: tuple[str, ...] = field(
         default=(),
         metadata={
-            "help": "Training text, one sentence a line, or SGML; plain, .gz, .bz2, .xz or .zst; "
+            "help": "Training text, one sentence a line, or SGML; local files or URLs such as "
+            "s3://bucket/train.en; plain, .gz, .bz2, .xz or .zst; "
             "ARCHIVE::FILE names a file in a tar or zip archive. Nothing given, nothing named: "
             "the built-in corpus."
         },

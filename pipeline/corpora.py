@@ -1,7 +1,8 @@
 """Blocks: some thousands of consecutive aligned lines, the unit of work of every later stage.
 
 Plain UTF-8 files are not copied: a block is a byte range of each side. What cannot be sought in
-(compressed files, tables, the built-in generator) is cut once into files of its own, in UTF-8.
+(compressed files, tables, the built-in generator), and local files when the dataset goes to an
+object store, is cut once into files of its own, in UTF-8.
 Lines end at the byte 0x0A alone: text mode would also split at U+0085 and its like, and shift the
 alignment.
 """
@@ -14,9 +15,11 @@ from typing import TypeVar
 
 from absl import logging
 
+from pipeline import storage
 from pipeline.errors import UserError
 from pipeline.inputs import AlignedTexts, Input, PairTable, Text
-from pipeline.schema import Corpus, write_atomically
+from pipeline.schema import Corpus
+from pipeline.storage import write_atomically
 
 _Item = TypeVar("_Item")
 
@@ -91,9 +94,7 @@ def read_span(span: Span, *, strict: bool = True) -> list[str]:
     Raises:
       UserError: bytes which are no UTF-8, with file and line.
     """
-    with open(span.path, "rb") as file:
-        file.seek(span.start)
-        data = file.read(span.size)
+    data = storage.read_range(span.path, span.start, span.size)
     try:
         text = data.decode("utf-8", "strict" if strict else "surrogateescape")
     except UnicodeDecodeError as error:
@@ -138,11 +139,13 @@ def _cut_text(
     text: Text, block_lines: int, prefix: str, digest: "hashlib._Hash"
 ) -> list[tuple[int, Span]]:
     """Returns (lines, span) of each block of one side."""
+    # Workers which write to a store may be anywhere: they are given no file of this machine.
+    in_reach = storage.is_url(text.address) or not storage.is_url(prefix)
     spans, start, first_line = [], 0, 1
     for number, lines in enumerate(_batches(text.read(), block_lines)):
         data = b"".join(lines)
         digest.update(data)
-        if text.is_seekable:
+        if text.is_seekable and in_reach:
             span = Span(text.address, start, len(data), text.name, first_line)
         else:
             span = _write_span(f"{prefix}-{number:05d}.txt", data, text.name, first_line)

@@ -4,6 +4,7 @@ import codecs
 import dataclasses
 from dataclasses import field
 
+from pipeline import storage
 from pipeline.formats import Columns
 from pipeline.registry import DATASETS, EVALUATION_SETS
 
@@ -34,7 +35,7 @@ class CorpusConfig:
     )
     cache_dir: str = field(
         default="data/downloads",
-        metadata={"help": "Folder of downloads; a file put there by hand is taken too."},
+        metadata={"help": "Local folder of downloads; a file put there by hand is taken too."},
     )
     pair_files: tuple[str, ...] = field(
         default=(),
@@ -71,6 +72,11 @@ class CorpusConfig:
         Raises:
           ValueError: names the flag, what it received and what it expects.
         """
+        if storage.is_url(self.cache_dir):
+            raise ValueError(
+                f"received --cache_dir={self.cache_dir}: expected a local folder, where downloads "
+                "are resumed and unpacked; the dataset itself may go to a URL"
+            )
         received = f"received --encoding={','.join(self.encoding)}"
         if len(self.encoding) not in (1, 2):
             raise ValueError(f"{received}: expected one encoding, or one for each side")

@@ -23,7 +23,7 @@ from absl import logging
 
 from pipeline.errors import UserError
 from pipeline.meter import Meter
-from pipeline.schema import write_atomically
+from pipeline.storage import write_atomically
 
 _ATTEMPTS = 4  # in a row without a new byte, at one URL
 _TIMEOUT = 60.0  # seconds without a byte

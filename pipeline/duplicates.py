@@ -6,12 +6,13 @@ The first pair in corpus order stays: the result does not depend on blocks, work
 Two different pairs share a key with probability n² / 2⁶⁵: 4e-5 for 36 million pairs.
 """
 
+import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
-from pipeline.schema import write_atomically
+from pipeline import storage
+from pipeline.storage import write_atomically
 
 _PAIRS_TOGETHER = 1 << 22  # with their positions and order about 300 MiB
 
@@ -29,11 +30,12 @@ def mark(folder: str, names: Sequence[str], pairs_together: int = _PAIRS_TOGETHE
       names: of the blocks, in corpus order.
       pairs_together: pairs to compare at once, on average.
     """
-    if all(Path(folder, f"{name}.repeats").exists() for name in names):
+    sizes = storage.sizes(folder)
+    if all(f"{name}.repeats" in sizes for name in names):
         return
-    counts = [Path(folder, f"{name}.keys").stat().st_size // 8 for name in names]
+    counts = [sizes[f"{name}.keys"] // 8 for name in names]
     starts = np.cumsum([0, *counts])
-    repeats = _make_marks(f"{folder}/repeats", counts)
+    repeats = _make_marks(counts)
     groups = -(-sum(counts) // pairs_together)
     for group in range(groups):
         keys, positions = _group(folder, names, starts, group, groups)
@@ -43,24 +45,24 @@ def mark(folder: str, names: Sequence[str], pairs_together: int = _PAIRS_TOGETHE
         repeats[positions[repeated]] = 1
     for name, start, count in zip(names, starts, counts, strict=False):
         write_atomically(f"{folder}/{name}.repeats", repeats[start : start + count].tobytes())
-    Path(folder, "repeats").unlink()
 
 
 def read_repeats(folder: str, name: str) -> bytes:
     """Returns a byte for each pair of a block: 1 if it repeats an earlier one, else 0."""
-    return Path(folder, f"{name}.repeats").read_bytes()
+    return storage.read(f"{folder}/{name}.repeats")
 
 
-def _make_marks(path: str, counts: Sequence[int]) -> np.memmap:
-    """Returns a byte for each pair, 0, kept in a file so as not to grow with the corpus in memory.
+def _make_marks(counts: Sequence[int]) -> np.memmap:
+    """Returns a byte for each pair, 0, in a local file so as not to grow with the corpus in memory.
 
     The zeros are written, not left out: else a full disk would show as a SIGBUS, not an OSError.
     """
-    with open(path, "wb") as file:
+    with tempfile.TemporaryFile() as file:  # lives as long as it is mapped
         for count in counts:
             file.write(bytes(count))
         file.write(b"\0")  # what is empty cannot be mapped
-    return np.memmap(path, np.uint8, "r+")
+        file.flush()
+        return np.memmap(file, np.uint8, "r+")
 
 
 def _group(
@@ -69,7 +71,7 @@ def _group(
     """Returns the keys of one group and their positions in the corpus, ascending."""
     keys, positions = [], []
     for name, start in zip(names, starts, strict=False):
-        block = np.fromfile(f"{folder}/{name}.keys", "<u8")
+        block = np.frombuffer(storage.read(f"{folder}/{name}.keys"), "<u8")
         (rows,) = np.nonzero(block % groups == group)
         keys.append(block[rows])
         positions.append(rows + start)

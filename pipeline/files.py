@@ -1,6 +1,6 @@
 """The bytes of an input, wherever it lies: a file, compressed or not, or a member of an archive.
 
-An input is named by an address, as a user writes it: `text.en`, `text.en.xz`, or
+An input is named by an address, as a user writes it: `text.en`, `gs://bucket/text.en.xz`, or
 `corpus.tgz::training/text.en.gz` for a member of a tar or zip archive.
 """
 
@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from pipeline import storage
 from pipeline.archives import is_archive, open_member
 from pipeline.compression import decompress, explain_broken, is_compressed
 from pipeline.errors import UserError
@@ -24,7 +25,7 @@ def open_bytes(address: str) -> Iterator[BinaryIO]:
       UserError: nothing is there; or, also later while reading, it is broken.
     """
     path, mark, member = address.partition(MEMBER_MARK)
-    if not os.path.isfile(path):
+    if not storage.is_file(path):
         raise UserError(f"no file {path}: expected text, plain or compressed, or an archive")
     if is_archive(path) and not mark:
         raise UserError(f"{path} is an archive: name a file in it, {path}{MEMBER_MARK}folder/file")
@@ -32,7 +33,7 @@ def open_bytes(address: str) -> Iterator[BinaryIO]:
         if mark:
             file = stack.enter_context(open_member(path, member))
         else:
-            file = stack.enter_context(open(path, "rb"))
+            file = stack.enter_context(storage.open_file(path))
         yield stack.enter_context(decompress(file, address))
 
 

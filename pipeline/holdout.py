@@ -5,12 +5,12 @@ number of blocks or the engine. Their raw text goes into the dataset directory, 
 never needs the corpus again.
 """
 
-import os
 from collections.abc import Sequence
 
+from pipeline import storage
 from pipeline.corpora import Block, Span, read_span
-from pipeline.schema import write_atomically
 from pipeline.stages import Pair, Report, read_pairs, write_pairs
+from pipeline.storage import write_atomically
 
 LARGEST_SHARE = 20  # at most one pair in 20 is held out for each of dev and test
 
@@ -70,6 +70,6 @@ def text_paths(split: str) -> tuple[str, str]:
 
 
 def _write_text(split: str, final: str, sources: Sequence[str], targets: Sequence[str]) -> None:
-    os.makedirs(f"{final}/{split}", exist_ok=True)
+    storage.make_folder(f"{final}/{split}")
     for path, lines in zip(text_paths(split), (sources, targets), strict=True):
         write_atomically(f"{final}/{path}", "".join(f"{line}\n" for line in lines).encode())

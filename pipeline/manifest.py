@@ -3,8 +3,8 @@
 import collections
 import hashlib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
+from pipeline import storage
 from pipeline.cleaning import OVERLAP
 from pipeline.config import PreprocessConfig
 from pipeline.holdout import text_paths
@@ -59,7 +59,7 @@ def describe(
             for split, reports in cleaned.items()
         },
         config=config.content(),
-        directory=Path(final),
+        directory=final,
     )
 
 
@@ -73,11 +73,11 @@ def _split(name: str, reports: Sequence[Report], final: str) -> Split:
     if name == "train":
         return Split(name, pairs, shards)
     texts = text_paths(name)
-    return Split(name, pairs, shards, *texts, *(_sha256(Path(final, text)) for text in texts))
+    return Split(name, pairs, shards, *texts, *(_sha256(f"{final}/{text}") for text in texts))
 
 
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def _sha256(path: str) -> str:
+    return hashlib.sha256(storage.read(path)).hexdigest()
 
 
 def _counts(cleaned: Sequence[Report], encoded: Sequence[Report]) -> dict[str, int]:

@@ -1,7 +1,7 @@
 """Progress of a stage: a bar on a terminal, two plain lines elsewhere.
 
 Beam's in-process runner blocks and reports nothing meanwhile, so a thread looks for the report
-files that finished blocks leave.
+files that finished blocks leave. A look is one listing of a folder, wherever it is.
 """
 
 import sys
@@ -14,21 +14,21 @@ from absl import logging
 
 from pipeline.corpora import Block
 
-_SECONDS_BETWEEN_LOOKS = 0.25
+_SECONDS_BETWEEN_LOOKS = 0.5
 
 
 class Progress:
     """A context manager around the run of a stage."""
 
     def __init__(
-        self, verb: str, blocks: Sequence[Block], is_done: Callable[[Block], bool]
+        self, verb: str, blocks: Sequence[Block], finished: Callable[[], set[str]]
     ) -> None:
-        """Prepares to follow `blocks` until `is_done` holds for each."""
+        """Prepares to follow `blocks` until `finished` names each."""
         self._verb = verb
         self._blocks = list(blocks)
-        self._is_done = is_done
+        self._finished = finished
         self._lines = sum(block.lines for block in blocks)
-        self._finished = threading.Event()
+        self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._follow, daemon=True)
 
     def __enter__(self) -> "Progress":
@@ -45,7 +45,7 @@ class Progress:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._finished.set()
+        self._is_over.set()
         if self._thread.is_alive():
             self._thread.join()
         elif kind is None:
@@ -56,12 +56,11 @@ class Progress:
     def _follow(self) -> None:
         from tqdm import tqdm
 
-        waiting = self._blocks
+        waiting = {block.name: block.lines for block in self._blocks}
         with tqdm(total=self._lines, desc=self._verb, unit=" lines", unit_scale=True) as bar:
             while waiting:
-                over = self._finished.wait(_SECONDS_BETWEEN_LOOKS)
-                done = [block for block in waiting if self._is_done(block)]
-                bar.update(sum(block.lines for block in done))
-                waiting = [block for block in waiting if block not in done]
+                over = self._is_over.wait(_SECONDS_BETWEEN_LOOKS)
+                done = waiting.keys() & self._finished()
+                bar.update(sum(waiting.pop(name) for name in done))
                 if over:
                     break

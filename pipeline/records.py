@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 import google_crc32c
 
+from pipeline import storage
 from pipeline.errors import UserError
 
 _MASK_DELTA = 0xA282EAD8
@@ -77,7 +78,7 @@ def read_records(path: str) -> Iterator[bytes]:
     Raises:
       UserError: the file is damaged or cut off.
     """
-    with open(path, "rb") as file:
+    with storage.open_file(path) as file:
         number = 0
         while header := file.read(12):
             length = header[:8].ljust(8, b"\0")

@@ -20,7 +20,7 @@ from apache_beam.runners.portability.portable_runner import JobServiceHandle
 from apache_beam.runners.runner import PipelineRunner, create_runner
 from apache_beam.transforms.environments import SubprocessSDKEnvironment
 
-from pipeline import worker
+from pipeline import storage, worker
 from pipeline.cli import refuse_unknown
 from pipeline.errors import UserError
 
@@ -55,6 +55,7 @@ def make_options(
         raise UserError(f"--runner={runner}: {' '.join(lacks)}")
     if runner == DASK:
         _prepare_dask(options)
+    storage.connect(options.get_all_options(drop_default=True))
     endpoint = options.view_as(PortableOptions).job_endpoint
     if endpoint and endpoint != "embed":
         _require_answer("--job_endpoint", endpoint)

@@ -9,14 +9,14 @@ directory without it, and they find shards by the manifest, never by a glob.
 import dataclasses
 import hashlib
 import json
-import os
-import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pipeline import storage
 from pipeline.errors import UserError
 from pipeline.records import encode_example, frame_record, pack_ids, parse_example, read_records
+from pipeline.storage import write_atomically
 
 __all__ = ["encode_example", "frame_record", "pack_ids", "parse_example", "read_records"]
 __all__ += ["SIDES", "SPLITS", "PADDING_ID", "END_ID", "UNKNOWN_ID"]
@@ -33,7 +33,6 @@ SPLITS = ("train", "dev", "test")
 SIDES = ("source", "target")
 MANIFEST = "dataset.json"
 COMPLETED = "COMPLETED"
-TEMPORARY = "*.tmp"  # files that `write_atomically` had not finished, when a kill came between
 _COMMAND = "python -m pipeline.preprocess --output_dir="
 
 
@@ -110,11 +109,11 @@ class Dataset:
     recomposed: dict[str, int] = dataclasses.field(default_factory=dict)
     fingerprint: str = ""  # identifies the content, whatever machine or path made it
     format_version: int = FORMAT_VERSION
-    directory: Path = dataclasses.field(default=Path(), compare=False)
+    directory: str = dataclasses.field(default="", compare=False)  # a folder or a URL
 
     def path(self, relative: str) -> str:
         """Returns where a file of this dataset lies."""
-        return str(self.directory / relative)
+        return f"{self.directory}/{relative}"
 
     @property
     def shares_vocabulary(self) -> bool:
@@ -128,7 +127,7 @@ class Dataset:
         return json.dumps(values, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
     @classmethod
-    def from_json(cls, text: str, directory: Path) -> "Dataset":
+    def from_json(cls, text: str, directory: str) -> "Dataset":
         """Returns the dataset that `to_json` described."""
         values = json.loads(text)
         values["splits"] = {name: _split(split) for name, split in values["splits"].items()}
@@ -146,21 +145,13 @@ def load_dataset(directory: str | Path) -> Dataset:
       UserError: the directory is missing, unfinished, of another version, lacks a shard, or its
         subwords or its manifest are damaged.
     """
-    directory = Path(directory)
-    if not directory.is_dir():
-        raise UserError(
-            f"no dataset at {directory}: make it with {_COMMAND}{directory} and a corpus, "
-            "--dataset=NAME or --source_files=… --target_files=… (neither: the built-in one)"
-        )
-    if not (directory / COMPLETED).exists():
-        raise UserError(
-            f"the dataset at {directory} has no {COMPLETED}: its preprocessing was interrupted or "
-            f"is still running; run {_COMMAND}{directory} again, with the same flags, to finish it"
-        )
-    manifest = (directory / MANIFEST).read_bytes()
-    completed = (directory / COMPLETED).read_bytes().strip()
+    directory = str(directory)
+    if not storage.is_file(f"{directory}/{COMPLETED}"):
+        raise _incomplete(directory)
+    manifest = storage.read(f"{directory}/{MANIFEST}")
+    completed = storage.read(f"{directory}/{COMPLETED}").strip()
     if completed != hashlib.sha256(manifest).hexdigest().encode():
-        raise UserError(f"{directory / MANIFEST} was changed after it was completed: restore it")
+        raise UserError(f"{directory}/{MANIFEST} was changed after it was completed: restore it")
     text = manifest.decode("utf-8")
     version = json.loads(text).get("format_version")
     if version != FORMAT_VERSION:
@@ -181,23 +172,8 @@ def write_manifest(dataset: Dataset) -> None:
 
 def mark_completed(directory: str | Path) -> None:
     """Writes `COMPLETED`: from now on `load_dataset` accepts the directory."""
-    manifest = (Path(directory) / MANIFEST).read_bytes()
-    digest = hashlib.sha256(manifest).hexdigest()
-    write_atomically(str(Path(directory) / COMPLETED), f"{digest}\n".encode())
-
-
-def write_atomically(path: str, data: bytes) -> None:
-    """Writes a file which exists either whole or not at all, whenever the process is killed."""
-    temporary = f"{path}.{uuid.uuid4().hex}.tmp"  # retries on another worker never share it
-    try:
-        with open(temporary, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except OSError:
-        Path(temporary).unlink(missing_ok=True)  # a full disk needs the room
-        raise
+    digest = hashlib.sha256(storage.read(f"{directory}/{MANIFEST}")).hexdigest()
+    write_atomically(f"{directory}/{COMPLETED}", f"{digest}\n".encode())
 
 
 def split_row(source: Sequence[int], target: Sequence[int]) -> list[tuple[list[int], list[int]]]:
@@ -212,7 +188,7 @@ def bucket_name(shape: tuple[int, int]) -> str:
 
 def read_lines(path: str | Path) -> list[str]:
     r"""Returns the lines of a text file, split on "\n" alone (U+0085 or "\r" are text)."""
-    text = Path(path).read_bytes().decode("utf-8")
+    text = storage.read(path).decode("utf-8")
     return text.removesuffix("\n").split("\n") if text else []
 
 
@@ -226,22 +202,35 @@ def _split(values: dict[str, Any]) -> Split:
     return Split(**values, shards=shards)
 
 
+def _incomplete(directory: str) -> UserError:
+    if not storage.entries(directory):
+        return UserError(
+            f"no dataset at {directory}: make it with {_COMMAND}{directory} and a corpus, "
+            "--dataset=NAME or --source_files=… --target_files=… (neither: the built-in one)"
+        )
+    return UserError(
+        f"the dataset at {directory} has no {COMPLETED}: its preprocessing was interrupted or "
+        f"is still running; run {_COMMAND}{directory} again, with the same flags, to finish it"
+    )
+
+
 def _check_files(dataset: Dataset) -> None:
     """Raises UserError for damage that can be noticed without reading the shards."""
+    sizes = storage.sizes(dataset.directory)
     for vocabulary in dataset.vocabularies.values():
-        subwords = Path(dataset.path(vocabulary.path))
-        data = subwords.read_bytes() if subwords.exists() else b""
+        subwords = dataset.path(vocabulary.path)
+        data = storage.read(subwords) if vocabulary.path in sizes else b""
         if hashlib.sha256(data).hexdigest() != vocabulary.sha256:
             raise UserError(
                 f"{subwords} is not what was written, its checksum does not match: "
                 f"delete {dataset.directory} and preprocess again"
             )
     for shard in (shard for split in dataset.splits.values() for shard in split.shards):
-        path = Path(dataset.path(shard.path))
-        size = path.stat().st_size if path.exists() else None
+        size = sizes.get(shard.path)
         if size != shard.bytes:
+            found = "gone" if size is None else f"{size} bytes"
             raise UserError(
-                f"{path} has {'gone' if size is None else f'{size} bytes'}, expected "
+                f"{dataset.path(shard.path)} has {found}, expected "
                 f"{shard.bytes} bytes: delete {dataset.directory} and preprocess again"
             )
 

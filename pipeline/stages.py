@@ -10,12 +10,10 @@ import dataclasses
 import hashlib
 import heapq
 import itertools
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from pipeline import duplicates, subwords, text
+from pipeline import duplicates, storage, subwords, text
 from pipeline.cleaning import DUPLICATE, OVERLAP, TOO_LONG, PairRules, reason_to_drop
 from pipeline.corpora import Block, read_span
 from pipeline.packing import Lengths, pack
@@ -29,8 +27,8 @@ from pipeline.schema import (
     encode_example,
     frame_record,
     pack_ids,
-    write_atomically,
 )
+from pipeline.storage import write_atomically
 
 Pair = tuple[str, str]
 Heldout = frozenset[str | Pair]  # source sentences and whole pairs that train must not contain
@@ -153,7 +151,7 @@ class EncodePairs:
         block_name = f"{block.index:05d}-of-{self.num_blocks[block.split]:05d}"
         path = f"{block.split}/bucket-{bucket_name(shape)}-{block_name}.tfrecord"
         data = b"".join(_row_record([encoded[n] for n in row]) for row in rows)
-        os.makedirs(f"{self.folder}/{block.split}", exist_ok=True)
+        storage.make_folder(f"{self.folder}/{block.split}")
         write_atomically(f"{self.folder}/{path}", data)
         source_tokens, target_tokens = (
             sum(lengths[n][side] for row in rows for n in row) for side in (0, 1)
@@ -184,14 +182,14 @@ def write_pairs(folder: str, name: str, pairs: Sequence[Pair]) -> None:
 
 def read_pairs(folder: str, name: str, first: int | None = None) -> list[Pair]:
     """Returns the pairs, or the first few of the pairs, which `write_pairs` wrote."""
-    with open(f"{folder}/{name}.tsv", "rb") as file:
+    with storage.open_file(f"{folder}/{name}.tsv") as file:
         rows = [row[:-1].decode().partition("\t") for row in itertools.islice(file, first)]
     return [(source, target) for source, _, target in rows]
 
 
 def read_counts(folder: str, name: str, side: str) -> Iterator[tuple[str, int]]:
     """Yields the words of a side and their counts, which `CountWords` wrote."""
-    for row in Path(folder, f"{name}.{side}.tsv").read_bytes().decode().split("\n")[:-1]:
+    for row in storage.read(f"{folder}/{name}.{side}.tsv").decode().split("\n")[:-1]:
         word, _, count = row.partition("\t")
         yield word, int(count)
 

@@ -6,20 +6,12 @@ as the configuration and the content of the inputs are the same.
 """
 
 import json
-import os
-import shutil
-from pathlib import Path
 from typing import Any
 
+from pipeline import storage
 from pipeline.errors import UserError
-from pipeline.schema import (
-    COMPLETED,
-    MANIFEST,
-    SPLITS,
-    TEMPORARY,
-    mark_completed,
-    write_atomically,
-)
+from pipeline.schema import COMPLETED, MANIFEST, SPLITS, mark_completed
+from pipeline.storage import write_atomically
 from pipeline.subwords import ALL_FILE_NAMES
 
 FOLDER = ".staging"
@@ -37,11 +29,15 @@ class Staging:
         Raises:
           UserError: the directory holds files which are not ours.
         """
-        self.output = Path(output_dir)
-        self.root = self.output / FOLDER
-        if self.output.exists() and not self.output.is_dir():
-            raise UserError(f"{output_dir} is a file: expected a directory for --output_dir")
-        if self.output.is_dir() and not self.root.exists() and any(self.output.iterdir()):
+        self.output = output_dir
+        self.root = f"{output_dir}/{FOLDER}"
+        try:
+            found = storage.entries(output_dir)
+        except NotADirectoryError as error:
+            raise UserError(
+                f"{output_dir} is a file: expected a directory for --output_dir"
+            ) from error
+        if found and FOLDER not in found:
             raise UserError(
                 f"{output_dir} holds files that are no dataset: expected a new or empty "
                 "directory; choose another --output_dir"
@@ -50,9 +46,9 @@ class Staging:
 
     def folder(self, name: str) -> str:
         """Returns a folder for one kind of intermediate file, made if missing."""
-        path = self.root / name
-        path.mkdir(parents=True, exist_ok=True)
-        return str(path)
+        path = f"{self.root}/{name}"
+        storage.make_folder(path)
+        return path
 
     @property
     def raw(self) -> str:
@@ -73,47 +69,32 @@ class Staging:
         Returns:
           Whether all work was done before, and only `publish` is left to do.
         """
-        path = self.root / _KEY
+        path = f"{self.root}/{_KEY}"
         data = json.dumps(key, sort_keys=True, indent=1).encode()
-        if not path.exists() or path.read_bytes() != data:
+        if not storage.is_file(path) or storage.read(path) != data:
             self._forget()
-            write_atomically(str(path), data)
-        return any((folder / MANIFEST).exists() for folder in (self.output, Path(self.final)))
+            write_atomically(path, data)
+        return any(storage.is_file(f"{each}/{MANIFEST}") for each in (self.output, self.final))
 
     def publish(self) -> None:
         """Moves the finished files to their places and marks completion."""
-        final = Path(self.final)
-        for leftover in (*final.rglob(TEMPORARY), *self.output.glob(TEMPORARY)):
-            leftover.unlink()  # of a write in whose middle a run was killed
-        for name in os.listdir(final):  # in any order: `COMPLETED` comes after all
-            place = self.output / name
-            if place.is_dir():
-                shutil.rmtree(place)
-            os.replace(final / name, place)
+        storage.delete_unfinished(self.output)
+        storage.move_entries(self.final, self.output)  # `COMPLETED` comes after all
         mark_completed(self.output)
-        shutil.rmtree(self.root)
+        storage.delete(self.root)
 
     def _forget(self) -> None:
         """Deletes all that unfinished runs of other configurations made, here and outside."""
-        for entry in self.root.iterdir():
-            if entry.name != _RAW:
-                _delete(entry)
+        for name in storage.entries(self.root) - {_RAW}:
+            storage.delete(f"{self.root}/{name}")
         for name in OUR_NAMES:
-            _delete(self.output / name)
+            storage.delete(f"{self.output}/{name}")
 
 
 def completed_config(output_dir: str) -> dict[str, Any] | None:
     """Returns the configuration of the complete dataset in a directory, or None without one."""
-    directory = Path(output_dir)
-    if not (directory / COMPLETED).exists():
+    if not storage.is_file(f"{output_dir}/{COMPLETED}"):
         return None
-    config = json.loads((directory / MANIFEST).read_bytes())["config"]
-    shutil.rmtree(directory / FOLDER, ignore_errors=True)  # of a run killed just after the end
+    config = json.loads(storage.read(f"{output_dir}/{MANIFEST}"))["config"]
+    storage.delete(f"{output_dir}/{FOLDER}")  # of a run killed just after the end
     return config
-
-
-def _delete(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)

@@ -14,10 +14,11 @@ from typing import Any
 
 import sentencepiece
 
-from pipeline import wordpiece, wordpiece_learner
+from pipeline import storage, wordpiece, wordpiece_learner
 from pipeline.errors import UserError
 from pipeline.records import pack_ids, unpack_ids
-from pipeline.schema import END_ID, PADDING_ID, SIDES, UNKNOWN_ID, write_atomically
+from pipeline.schema import END_ID, PADDING_ID, SIDES, UNKNOWN_ID
+from pipeline.storage import write_atomically
 
 BPE, WORDPIECE = "bpe", "wordpiece"
 FILE_NAMES = {BPE: "subwords.model", WORDPIECE: "subwords.vocab"}
@@ -75,7 +76,7 @@ class BytePairSubwords(Subwords):
     def __init__(self, path: str) -> None:
         """Loads a SentencePiece model file."""
         super().__init__()
-        self._processor = sentencepiece.SentencePieceProcessor(model_file=path)
+        self._processor = sentencepiece.SentencePieceProcessor(model_proto=storage.read(path))
         self.vocabulary_size = self._processor.get_piece_size()
 
     def decode(self, ids_batch: Sequence[Sequence[int]]) -> list[str]:
@@ -98,7 +99,7 @@ class WordpieceSubwords(Subwords):
     def __init__(self, path: str) -> None:
         """Loads a vocabulary file, one piece a line."""
         super().__init__()
-        self._pieces = Path(path).read_text("utf-8").removesuffix("\n").split("\n")
+        self._pieces = storage.read(path).decode().removesuffix("\n").split("\n")
         self._encoder = wordpiece.encoder(self._pieces)
         self.vocabulary_size = len(self._pieces)
 

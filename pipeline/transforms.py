@@ -7,21 +7,21 @@ raises in block order: the message does not depend on which worker was first.
 
 import dataclasses
 import json
-import os
 import re
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 from typing import Any
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions
 
+from pipeline import storage
 from pipeline.corpora import Block
 from pipeline.errors import UserError
 from pipeline.progress import Progress
 from pipeline.runners import make_runner, run_to_end
-from pipeline.schema import write_atomically
 from pipeline.stages import Report
+from pipeline.storage import write_atomically
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,6 +31,7 @@ class Stage:
     verb: str
     function: Callable[[Block], Report]
     folder: str
+    options: Mapping[str, Any] = field(default_factory=dict)  # Beam's, for its file systems
 
     def report_path(self, block: Block) -> str:
         """Returns the file whose existence means that the block is finished."""
@@ -40,13 +41,15 @@ class Stage:
         """Returns the file that holds the message of a user's mistake in the block."""
         return f"{self.folder}/{block.name}.error"
 
-    def is_done(self, block: Block) -> bool:
-        """Returns whether a worker has finished the block."""
-        return os.path.exists(self.report_path(block))
+    def finished(self) -> set[str]:
+        """Returns the names of the blocks that workers have finished."""
+        names = storage.entries(self.folder)
+        return {name.removesuffix(".json") for name in names if name.endswith(".json")}
 
     def process(self, block: Block) -> str:
         """Processes one block, unless it is finished, and returns its name."""
-        if not self.is_done(block):
+        storage.connect(self.options)
+        if not storage.is_file(self.report_path(block)):
             try:
                 report = self.function(block)
             except UserError as error:
@@ -74,17 +77,20 @@ def run_stage(stage: Stage, blocks: Sequence[Block], options: PipelineOptions) -
     Raises:
       UserError: the first block, in order, with a mistake of the user's; or a full disk.
     """
-    os.makedirs(stage.folder, exist_ok=True)
-    for block in blocks:
-        Path(stage.error_path(block)).unlink(missing_ok=True)
-    waiting = [block for block in blocks if not stage.is_done(block)]
+    stage = dataclasses.replace(stage, options=options.get_all_options(drop_default=True))
+    storage.make_folder(stage.folder)
+    for name in storage.entries(stage.folder):
+        if name.endswith(".error"):
+            storage.delete(f"{stage.folder}/{name}")
+    finished = stage.finished()
+    waiting = [block for block in blocks if block.name not in finished]
     if waiting:
-        with Progress(stage.verb, waiting, stage.is_done):
+        with Progress(stage.verb, waiting, stage.finished):
             pipeline = beam.Pipeline(runner=make_runner(options), options=options)
             pipeline | "ListBlocks" >> beam.Create(waiting) | ProcessBlocks(stage)
             try:
                 run_to_end(pipeline)
-            except RuntimeError as error:
+            except (RuntimeError, OSError) as error:
                 raise _explain(error, stage) from error
     return collect(stage, blocks)
 
@@ -92,20 +98,21 @@ def run_stage(stage: Stage, blocks: Sequence[Block], options: PipelineOptions) -
 def collect(stage: Stage, blocks: Sequence[Block]) -> list[Report]:
     """Returns the reports of finished blocks in order, or raises the first block's error."""
     reports = []
+    names = storage.entries(stage.folder)
     for block in blocks:
-        error = Path(stage.error_path(block))
-        if error.exists():
-            raise UserError(error.read_text("utf-8"))
-        reports.append(json.loads(Path(stage.report_path(block)).read_bytes()))
+        error = stage.error_path(block)
+        if error.removeprefix(f"{stage.folder}/") in names:
+            raise UserError(storage.read(error).decode())
+        reports.append(json.loads(storage.read(stage.report_path(block))))
     return reports
 
 
-def _explain(error: RuntimeError, stage: Stage) -> Exception:
-    """Returns what a worker's failure means for a user; Beam passes it on as text alone."""
-    failure = re.search(r"OSError: \[Errno \d+\] ([^\[\n]*)", str(error))
+def _explain(error: Exception, stage: Stage) -> Exception:
+    """Returns what a worker's failure means for a user; most engines pass it on as text alone."""
+    failure = re.search(r"\[Errno \d+\] ([^\[\n]*)", str(error))
     if failure is None:
         return error
     return UserError(
-        f"{stage.verb} cannot write to {stage.folder}: {failure[1].strip()}; "
-        "running the same command again continues the work"
+        f"{stage.verb}: {failure[1].strip()}; every worker must be able to read the inputs and to "
+        f"write to {stage.folder}; running the same command again continues the work"
     )

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterator
 
+from pipeline import storage
 from pipeline.errors import UserError
 from pipeline.schema import Dataset
 
@@ -38,7 +39,7 @@ def _recorded(dataset: Dataset) -> Iterator[tuple[str, str]]:
 
 def _sha256(path: str) -> str | None:
     try:
-        with open(path, "rb") as file:
+        with storage.open_file(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except FileNotFoundError:
         return None

@@ -6,16 +6,16 @@ given subwords of other conventions are refused, before any work, rather than re
 
 import collections
 import hashlib
-import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import sentencepiece
 from absl import logging
 
+from pipeline import storage
 from pipeline.config import PreprocessConfig
 from pipeline.errors import UserError
-from pipeline.schema import END_ID, PADDING_ID, SIDES, UNKNOWN_ID, Vocabulary, write_atomically
+from pipeline.schema import END_ID, PADDING_ID, SIDES, UNKNOWN_ID, Vocabulary
+from pipeline.storage import write_atomically
 from pipeline.subwords import FILE_NAMES, LEARNERS, WORDPIECE, file_names, load_subwords
 from pipeline.wordpiece import MARK, SPECIAL
 
@@ -44,26 +44,26 @@ def make_subwords(
     distinct = list(dict.fromkeys(names.values()))
     if config.subwords_model:
         for name, given in zip(distinct, config.subwords_model, strict=True):
-            write_atomically(os.path.join(folder, name), Path(given).read_bytes())
+            write_atomically(f"{folder}/{name}", storage.read(given))
     else:
         counts = count()
         for name in distinct:
             sides = [counts[side] for side in SIDES if names[side] == name]
-            _learn(config, os.path.join(folder, name), sum(sides, collections.Counter()))
+            _learn(config, f"{folder}/{name}", sum(sides, collections.Counter()))
     vocabularies = {name: _describe(config.subwords, folder, name) for name in distinct}
     return {side: vocabularies[name] for side, name in names.items()}
 
 
 def _learn(config: PreprocessConfig, path: str, counts: collections.Counter[str]) -> None:
     kind, size = config.subwords, config.vocabulary_size
-    if not os.path.exists(path) and size is not None:
+    if not storage.is_file(path) and size is not None:
         logging.info("LearnSubwords: %s of %d from %d distinct words", kind, size, len(counts))
         LEARNERS[kind](counts, size, path)
 
 
 def _describe(kind: str, folder: str, name: str) -> Vocabulary:
-    path = os.path.join(folder, name)
-    digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    path = f"{folder}/{name}"
+    digest = hashlib.sha256(storage.read(path)).hexdigest()
     return Vocabulary(kind, name, digest, load_subwords(path).vocabulary_size)
 
 
@@ -78,10 +78,10 @@ def check_given(config: PreprocessConfig) -> list[str]:
 
 
 def _check(path: str, config: PreprocessConfig) -> str:
-    if not Path(path).is_file():
+    if not storage.is_file(path):
         file_name = FILE_NAMES[config.subwords]
         raise UserError(f"no file {path}: expected --subwords_model=DIR/{file_name} or the like")
-    data = Path(path).read_bytes()
+    data = storage.read(path)
     pieces = (_check_wordpieces if config.subwords == WORDPIECE else _check_model)(path, data)
     if config.vocabulary_size not in (None, len(pieces)):
         raise UserError(

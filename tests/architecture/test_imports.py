@@ -15,12 +15,15 @@ from tests.architecture.source import (
 )
 
 # Modules of the pipeline which a trainer uses, so neither Beam nor TensorFlow comes with them.
-LIGHT = ("errors", "schema", "text", "subwords", "corpora", "cli", "builtin")
+LIGHT = ("errors", "schema", "storage", "text", "subwords", "corpora", "cli", "builtin")
 LIGHT_MODULES = frozenset(f"pipeline.{name}" for name in LIGHT)
 HEAVY = frozenset({"apache_beam", "keras", "tensorflow", "tensorflow_text"})
 TRAINER_READS = frozenset(
-    f"pipeline.{name}" for name in ("errors", "cli", "schema", "subwords", "text", "wordpiece")
+    f"pipeline.{name}"
+    for name in ("errors", "cli", "schema", "storage", "subwords", "text", "wordpiece")
 )
+# Loaded in functions alone, by a run that asked for wordpiece, or for files of an object store.
+LAZILY = {"pipeline.subwords": {"tensorflow_text"}, "pipeline.storage": {"apache_beam"}}
 STANDARD_LIBRARY = sys.stdlib_module_names
 
 
@@ -66,8 +69,7 @@ def _forbidden_to_trainer(each: Import) -> str | None:
 def _forbidden_to_pipeline(each: Import) -> str | None:
     if each.package in {"model", "trainer"}:
         return "the pipeline comes before model and trainer"
-    # Wordpiece is TensorFlow Text's: loaded in functions, by a run that asked for wordpiece.
-    allowed = {"tensorflow_text"} if each.importer == "pipeline.subwords" else set()
+    allowed = LAZILY.get(each.importer, set())
     if each.importer in LIGHT_MODULES and each.package in HEAVY - allowed:
         return "this module is free of Beam, Keras and TensorFlow"
     return None

@@ -31,11 +31,11 @@ def test_workers_runs_and_places_leave_the_same_bytes(tmp_path: Path) -> None:
 
 def test_a_complete_directory_is_left_alone(tmp_path: Path) -> None:
     dataset = build(configure(tmp_path, "out"))
-    times = {path: path.stat().st_mtime_ns for path in dataset.directory.rglob("*")}
+    times = {path: path.stat().st_mtime_ns for path in Path(dataset.directory).rglob("*")}
     shutil.rmtree(tmp_path / "corpus")  # not even looked at
     (tmp_path / "corpus").mkdir()
     assert build(configure(tmp_path, "out")) == dataset
-    assert times == {path: path.stat().st_mtime_ns for path in dataset.directory.rglob("*")}
+    assert times == {path: path.stat().st_mtime_ns for path in Path(dataset.directory).rglob("*")}
 
 
 def test_a_complete_directory_of_another_configuration_is_refused(tmp_path: Path) -> None:

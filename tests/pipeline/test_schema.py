@@ -42,7 +42,7 @@ def make_dataset(directory: Path) -> Dataset:
         padding_efficiency={"008x009": 0.72, "total": 0.72},
         recomposed={"train": 1},
         config={"max_length": 16},
-        directory=directory,
+        directory=str(directory),
     )
 
 
@@ -57,7 +57,7 @@ def complete(tmp_path: Path) -> Path:
 def test_a_dataset_is_read_as_it_was_written(complete: Path, tmp_path: Path) -> None:
     dataset = load_dataset(complete)
     assert dataclasses.replace(dataset, fingerprint="") == make_dataset(tmp_path / "again")
-    assert dataset.directory == complete
+    assert dataset.directory == str(complete)
     assert dataset.path("train/a.tfrecord") == str(complete / "train/a.tfrecord")
 
 

@@ -21,7 +21,7 @@ def test_every_file_but_the_manifest_is_compared(dataset: Dataset) -> None:
 
 def test_a_byte_flipped_anywhere_is_found_and_its_file_named(dataset: Dataset) -> None:
     for name, data in contents(dataset.directory).items():
-        path = dataset.directory / name
+        path = Path(dataset.path(name))
         damaged = bytearray(data)
         damaged[len(data) // 2] ^= 1
         path.write_bytes(damaged)
@@ -33,7 +33,7 @@ def test_a_byte_flipped_anywhere_is_found_and_its_file_named(dataset: Dataset) -
 
 
 def test_all_damaged_files_are_named(dataset: Dataset) -> None:
-    (dataset.directory / "dev/source.txt").unlink()
-    (dataset.directory / "test/target.txt").write_text("Hunde")
+    Path(dataset.path("dev/source.txt")).unlink()
+    Path(dataset.path("test/target.txt")).write_text("Hunde")
     with pytest.raises(UserError, match=r"2 of \d+ files .*: dev/source.txt, test/target.txt;"):
         verify(dataset)

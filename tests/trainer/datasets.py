@@ -64,7 +64,7 @@ def write_dataset(directory: Path, splits: Mapping[str, Sequence[TextPair]]) -> 
         counts={},
         padding_efficiency={},
         config={},
-        directory=directory,
+        directory=str(directory),
     )
     write_manifest(dataset)
     mark_completed(directory)
