@@ -53,8 +53,10 @@ def make_buckets(
         replicas: devices that share a batch; each batch size is a multiple of it.
 
     Raises:
-        UserError: if the split has no pairs, or a batch does not hold one row for each replica.
+        UserError: if the split has no pairs, a batch does not hold one row for each replica, or
+            TensorFlow cannot read where the dataset lies.
     """
+    _require_readable(dataset.directory)
     shards: dict[tuple[int, int], list[Shard]] = {}
     for shard in dataset.splits[split].shards:
         shards.setdefault(shard.shape, []).append(shard)
@@ -137,6 +139,15 @@ def distribute(batches: tf.data.Dataset, strategy: tf.distribute.Strategy) -> ob
         return batches.flat_map(deal)
 
     return strategy.distribute_datasets_from_function(make)
+
+
+def _require_readable(directory: str) -> None:
+    scheme, mark, _ = directory.partition("://")
+    if mark and scheme not in tf.io.gfile.get_registered_schemes():
+        raise UserError(
+            f"{directory}: TensorFlow here does not read {scheme}://; copy the dataset to a local "
+            "folder and give that as --dataset_dir"
+        )
 
 
 def _find_epoch(buckets: list[Bucket], step: int) -> tuple[int, int]:

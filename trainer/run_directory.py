@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from model.config import SearchConfig, TransformerConfig
+from pipeline import storage
 from pipeline.errors import UserError
 from pipeline.schema import SIDES, Dataset, Vocabulary, write_atomically
 from trainer.config import TrainingConfig
@@ -72,7 +73,7 @@ def open_run(
         )
     directory.mkdir(parents=True, exist_ok=True)
     for side, vocabulary in dataset.vocabularies.items():
-        subwords = Path(dataset.path(vocabulary.path)).read_bytes()
+        subwords = storage.read(dataset.path(vocabulary.path))
         write_atomically(str(run.subwords_path(side)), subwords)
     write_atomically(str(directory / "flags.txt"), _flagfile(run).encode())
     write_atomically(str(directory / "run.json"), _to_json(run).encode())
