@@ -47,8 +47,7 @@ def make_options(
     """
     engine = _load_runner(runner)  # which may define options of its own
     _refuse_strangers(arguments, our_flags)
-    # What goes wrong arrives as an exception with its traceback; logged, it would come twice.
-    logging.getLogger("apache_beam").setLevel(logging.CRITICAL)
+    _quieten()
     options = PipelineOptions([*arguments, f"--runner={runner}"])
     options.view_as(DirectOptions).direct_num_workers = num_workers
     if lacks := PipelineOptionsValidator(options, engine).validate():
@@ -105,7 +104,6 @@ def _prepare_dask(options: PipelineOptions) -> None:
     """Makes a block a task, where Dask would put 128 into one, and looks for the scheduler."""
     from apache_beam.runners.dask.dask_runner import DaskOptions
 
-    logging.getLogger("distributed").setLevel(logging.WARNING)
     dask = options.view_as(DaskOptions)
     if not dask.npartitions:
         dask.partition_size = dask.partition_size or 1
@@ -123,6 +121,21 @@ def _require_answer(flag: str, address: str) -> None:
             f"received {flag}={address}, but nobody answers there ({error}): "
             "expected the host and port of a running service"
         ) from error
+
+
+def _quieten() -> None:
+    """Silences what engines and stores tell about themselves: it would break a progress bar."""
+    # What goes wrong arrives as an exception with its traceback; logged, it would come twice.
+    logging.getLogger("apache_beam").setLevel(logging.CRITICAL)
+    for library in ("botocore", "distributed"):
+        logging.getLogger(library).setLevel(logging.WARNING)
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(_is_no_chatter)
+
+
+def _is_no_chatter(record: logging.LogRecord) -> bool:
+    """Returns whether a record is no information which Beam gives through the root logger."""
+    return record.levelno > logging.INFO or "apache_beam" not in record.pathname
 
 
 def _refuse_strangers(arguments: Sequence[str], our_flags: Sequence[str]) -> None:

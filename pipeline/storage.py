@@ -68,10 +68,7 @@ def write_atomically(path: str | Path, data: bytes) -> None:
     """Writes a file which exists either whole or not at all, whenever the process is killed."""
     if is_url(path):
         with _explained(path):
-            # Closed only when all was taken: closing is what makes an object appear.
-            file = _file_system(path).create(str(path), compression_type="uncompressed")
-            file.write(data)
-            file.close()
+            _write_object(str(path), data)
         return
     temporary = f"{path}.{uuid.uuid4().hex}{_UNFINISHED}"  # retries on other workers share none
     try:
@@ -152,6 +149,20 @@ def move_entries(source: str | Path, target: str | Path) -> None:
         if place.is_dir():
             shutil.rmtree(place)
         os.replace(Path(source, name), place)
+
+
+def _write_object(url: str, data: bytes) -> None:
+    file_system = _file_system(url)
+    if not data and url.startswith("s3:"):  # Beam ends an upload of no parts, which S3 refuses
+        from apache_beam.io.aws import s3io
+
+        bucket, key = s3io.parse_s3_path(url)
+        client = s3io.S3IO(options=_pipeline_options(_options)).client.client
+        client.put_object(Bucket=bucket, Key=key, Body=data)
+        return
+    file = file_system.create(url, compression_type="uncompressed")
+    file.write(data)
+    file.close()  # the object appears; after a failed write, this is not reached
 
 
 def _objects(folder: str | Path) -> dict[str, int]:

@@ -1,0 +1,55 @@
+"""Real `s3://` paths: Beam's S3 file system and boto3 against a server on this machine."""
+
+import dataclasses
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline import storage
+from pipeline.build import build_dataset
+from pipeline.runners import make_options
+from tests.integration import commands
+from tests.integration.engines.services import service, wait_for
+from tests.integration.preprocessing import command, configure, contents
+
+boto3 = pytest.importorskip("boto3", reason="needs S3: pip install 'beamformer[aws]'")
+pytest.importorskip("moto.server", reason="needs a stand-in for S3: pip install 'moto[server]'")
+
+BUCKET = "s3://bucket"
+
+
+@pytest.fixture
+def endpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of a server with an empty bucket."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "any")
+    log = tmp_path / "s3.log"
+    with service(log, "moto.server", "--host=127.0.0.1", "--port=0"):
+        found = wait_for(lambda: re.search(r"http://127\.0\.0\.1:\d+", log.read_text()), "S3")
+        client = boto3.client("s3", endpoint_url=found[0], region_name="us-east-1")
+        client.create_bucket(Bucket=BUCKET.removeprefix("s3://"))
+        yield found[0]
+    storage.connect({})
+
+
+def test_s3_gets_the_bytes_of_a_local_folder(tmp_path: Path, endpoint: str) -> None:
+    flags = {"s3_endpoint_url": endpoint, "s3_region_name": "us-east-1"}
+    # Of this process; the command and its workers have their own.
+    options = make_options("DirectRunner", 1, [f"--{n}={v}" for n, v in flags.items()], [])
+    local = configure(tmp_path, "local", block_lines=250, holdout_pairs=0)
+    files = {}
+    for name in ("source_files", "target_files"):
+        path = Path(getattr(local, name)[0])
+        files[name] = (f"{BUCKET}/{path.name}",)
+        storage.write_atomically(*files[name], path.read_bytes())
+    local = dataclasses.replace(local, **files)  # type: ignore[arg-type]
+    config = dataclasses.replace(local, output_dir=f"{BUCKET}/out")
+    result = commands.run(*command(config, **flags, num_workers="2")[1:])
+    assert result.returncode == 0, result.stderr
+    assert "credentials" not in result.stderr and "listing" not in result.stderr
+    names = storage.sizes(config.output_dir)
+    stored = {name: storage.read(f"{config.output_dir}/{name}") for name in names}
+    assert stored == contents(build_dataset(local, options).directory)
+    assert stored["dev/source.txt"] == b""  # an empty object, for which Beam needs help

@@ -1,0 +1,49 @@
+from collections.abc import Iterator
+
+import pytest
+
+from pipeline import storage
+from pipeline.corpora import Block, Span
+from pipeline.errors import UserError
+from pipeline.stages import Report
+from pipeline.transforms import Stage, collect
+from tests.pipeline.object_store import OBJECTS, MemoryFileSystem, objects
+
+FOLDER = "mem://bucket/stage"
+NOWHERE = Span("", 0, 0, "", 1)
+BLOCKS = [Block("train", index, 1, NOWHERE, NOWHERE) for index in range(3)]
+
+
+def fail_at_one(block: Block) -> Report:
+    if block.index == 1:
+        raise UserError("line 7 is bad")
+    return {"block": block.index}
+
+
+@pytest.fixture(autouse=True)
+def _empty_store() -> Iterator[None]:
+    OBJECTS.clear()
+    yield
+    OBJECTS.clear()
+    storage.connect({})
+
+
+def test_a_worker_tells_file_systems_the_options_of_the_driver() -> None:
+    Stage("Fail", fail_at_one, FOLDER, {"s3_endpoint_url": "http://there"}).process(BLOCKS[0])
+    assert MemoryFileSystem.options.get_all_options()["s3_endpoint_url"] == "http://there"
+
+
+def test_blocks_with_reports_are_finished_and_errors_are_not() -> None:
+    stage = Stage("Fail", fail_at_one, FOLDER)
+    assert [stage.process(block) for block in BLOCKS] == [block.name for block in BLOCKS]
+    assert stage.finished() == {"train-00000", "train-00002"}
+    assert collect(stage, [BLOCKS[2], BLOCKS[0]]) == [{"block": 2}, {"block": 0}]
+    with pytest.raises(UserError, match="line 7 is bad"):
+        collect(stage, BLOCKS)
+
+
+def test_a_finished_block_is_not_done_again() -> None:
+    Stage("Fail", fail_at_one, FOLDER).process(BLOCKS[0])
+    before = objects(FOLDER)
+    Stage("Fail", lambda block: {"block": "again"}, FOLDER).process(BLOCKS[0])
+    assert objects(FOLDER) == before
