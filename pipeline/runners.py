@@ -13,7 +13,6 @@ from collections.abc import Sequence
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions, PortableOptions
-from apache_beam.options.pipeline_options_validator import PipelineOptionsValidator
 from apache_beam.portability.api import beam_provision_api_pb2
 from apache_beam.runners.portability.fn_api_runner import fn_runner
 from apache_beam.runners.portability.portable_runner import JobServiceHandle
@@ -42,16 +41,14 @@ def make_options(
       our_flags: names to suggest beside Beam's when an argument is neither's.
 
     Raises:
-      UserError: no such runner, an argument is neither ours nor Beam's, the runner lacks an
-        option, or nobody answers where the engine should be.
+      UserError: no such runner, an argument is neither ours nor Beam's, or nobody answers where
+        the engine should be.
     """
-    engine = _load_runner(runner)  # which may define options of its own
+    _load_runner(runner)  # which may define options of its own
     _refuse_strangers(arguments, our_flags)
     _quieten()
     options = PipelineOptions([*arguments, f"--runner={runner}"])
     options.view_as(DirectOptions).direct_num_workers = num_workers
-    if lacks := PipelineOptionsValidator(options, engine).validate():
-        raise UserError(f"--runner={runner}: {' '.join(lacks)}")
     if runner == DASK:
         _prepare_dask(options)
     storage.connect(options.get_all_options(drop_default=True))

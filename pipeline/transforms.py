@@ -71,13 +71,27 @@ class ProcessBlocks(beam.PTransform):
         return blocks | "ProcessBlock" >> beam.Map(self._stage.process)
 
 
+def make_pipeline(stage: Stage, blocks: Sequence[Block], options: PipelineOptions) -> beam.Pipeline:
+    """Returns the pipeline that applies a stage to blocks, on the engine of the options.
+
+    Raises:
+      UserError: the engine lacks an option.
+    """
+    stage = dataclasses.replace(stage, options=options.get_all_options(drop_default=True))
+    try:
+        pipeline = beam.Pipeline(runner=make_runner(options), options=options)
+    except ValueError as error:
+        raise UserError(f"--runner={options.get_all_options()['runner']}: {error}") from error
+    pipeline | "ListBlocks" >> beam.Create(blocks) | ProcessBlocks(stage)
+    return pipeline
+
+
 def run_stage(stage: Stage, blocks: Sequence[Block], options: PipelineOptions) -> list[Report]:
     """Runs a stage over all blocks that lack a report; returns the reports in block order.
 
     Raises:
       UserError: the first block, in order, with a mistake of the user's; or a full disk.
     """
-    stage = dataclasses.replace(stage, options=options.get_all_options(drop_default=True))
     storage.make_folder(stage.folder)
     for name in storage.entries(stage.folder):
         if name.endswith(".error"):
@@ -86,10 +100,8 @@ def run_stage(stage: Stage, blocks: Sequence[Block], options: PipelineOptions) -
     waiting = [block for block in blocks if block.name not in finished]
     if waiting:
         with Progress(stage.verb, waiting, stage.finished):
-            pipeline = beam.Pipeline(runner=make_runner(options), options=options)
-            pipeline | "ListBlocks" >> beam.Create(waiting) | ProcessBlocks(stage)
             try:
-                run_to_end(pipeline)
+                run_to_end(make_pipeline(stage, waiting, options))
             except (RuntimeError, OSError) as error:
                 raise _explain(error, stage) from error
     return collect(stage, blocks)

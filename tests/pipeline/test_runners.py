@@ -31,7 +31,6 @@ def test_other_runners_are_beams_with_their_options() -> None:
         ("DirctRunner", [], "received --runner=DirctRunner: .* DirectRunner"),
         ("nowhere.Runner", [], r"--runner=nowhere.Runner needs what is not .*beamformer\[dask\]"),
         ("pipeline.Runner", [], "--runner=pipeline.Runner: .* no attribute 'Runner'"),
-        ("DataflowRunner", ["--project=p"], "--runner=DataflowRunner: .*temp_location"),
         ("DirectRunner", ["--direct_running_mode=slow"], "direct_running_mode: .*multi_threading"),
         ("DirectRunner", ["--direct_num_workers=3"], "expected --num_workers"),
         ("PortableRunner", ["--job_endpoint=there"], "--job_endpoint=there.*expected the host"),

@@ -1,12 +1,14 @@
 from collections.abc import Iterator
 
 import pytest
+from apache_beam.options import pipeline_options
 
 from pipeline import storage
 from pipeline.corpora import Block, Span
 from pipeline.errors import UserError
+from pipeline.runners import make_options
 from pipeline.stages import Report
-from pipeline.transforms import Stage, collect
+from pipeline.transforms import Stage, collect, make_pipeline
 from tests.pipeline.object_store import OBJECTS, MemoryFileSystem, objects
 
 FOLDER = "mem://bucket/stage"
@@ -47,3 +49,10 @@ def test_a_finished_block_is_not_done_again() -> None:
     before = objects(FOLDER)
     Stage("Fail", lambda block: {"block": "again"}, FOLDER).process(BLOCKS[0])
     assert objects(FOLDER) == before
+
+
+def test_an_option_that_an_engine_lacks_is_named() -> None:
+    options = make_options("DataflowRunner", 1, ["--temp_location=gs://bucket/tmp"], [])
+    options.view_as(pipeline_options.TestOptions).dry_run = True  # asks no service
+    with pytest.raises(UserError, match="(?s)--runner=DataflowRunner: .*project.*region"):
+        make_pipeline(Stage("Fail", fail_at_one, FOLDER), BLOCKS, options)
