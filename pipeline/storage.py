@@ -199,7 +199,7 @@ def _explained(path: str | Path) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if not is_url(path) or isinstance(error, UserError):
-            raise
+        if not is_url(path) or isinstance(error, UserError) or getattr(error, "filename", None):
+            raise  # which says enough
         number = getattr(error, "errno", None) or errno.EIO
         raise OSError(number, str(error), str(path)) from error

@@ -4,6 +4,7 @@ import bz2
 import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from absl import flags
@@ -110,8 +111,9 @@ def test_interrupted_at_any_write_it_is_refused_then_finished(
         assert objects(build(output).directory) == whole, moment
 
 
-def test_interrupted_while_publishing_it_is_refused_then_finished(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("changes", [{}, {"block_lines": 70}])
+def test_interrupted_while_publishing_it_is_refused_then_finished_or_replaced(
+    tmp_path: Path, changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = in_store(configure(tmp_path, "local"))
     move = MemoryFileSystem.rename
@@ -126,6 +128,7 @@ def test_interrupted_while_publishing_it_is_refused_then_finished(
     monkeypatch.undo()
     with pytest.raises(UserError, match="no COMPLETED"):
         schema.load_dataset(config.output_dir)
+    config = dataclasses.replace(config, **changes)
     whole = build(in_store(config, "whole"))
     assert objects(build(config).directory) == objects(whole.directory)
 

@@ -77,6 +77,8 @@ class MemoryFileSystem(FileSystem):
 
 
 class _Upload(io.BytesIO):
+    """What is written, and becomes an object when it is closed; when it is forgotten, nothing."""
+
     def __init__(self, path: str) -> None:
         super().__init__()
         self._path = path
@@ -85,6 +87,9 @@ class _Upload(io.BytesIO):
         if not self.closed:
             OBJECTS[self._path] = self.getvalue()
         super().close()
+
+    def __del__(self) -> None:
+        pass  # Python's own would close
 
 
 def _get(path: str) -> bytes:

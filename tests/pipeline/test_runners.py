@@ -10,8 +10,10 @@ from apache_beam.options.pipeline_options import (
 from apache_beam.runners.portability import flink_runner
 from apache_beam.runners.portability.fn_api_runner import fn_runner
 
+from pipeline import storage
 from pipeline.errors import UserError
 from pipeline.runners import make_options, make_runner, run_to_end
+from tests.pipeline.object_store import MemoryFileSystem
 
 
 def test_direct_runner_is_the_in_process_one() -> None:
@@ -41,6 +43,13 @@ def test_a_mistake_about_the_engine_is_refused(
 ) -> None:
     with pytest.raises(UserError, match=message):
         make_options(runner, 1, arguments, [])
+
+
+def test_file_systems_get_the_options_of_the_command_line() -> None:
+    make_options("DirectRunner", 1, ["--s3_region_name=eu-north-1"], [])
+    storage.is_file("mem://bucket/x")
+    assert MemoryFileSystem.options.get_all_options()["s3_region_name"] == "eu-north-1"
+    storage.connect({})
 
 
 def test_a_service_that_is_not_there_is_named_at_once() -> None:

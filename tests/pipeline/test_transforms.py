@@ -8,7 +8,7 @@ from pipeline.corpora import Block, Span
 from pipeline.errors import UserError
 from pipeline.runners import make_options
 from pipeline.stages import Report
-from pipeline.transforms import Stage, collect, make_pipeline
+from pipeline.transforms import Stage, collect, make_pipeline, run_stage
 from tests.pipeline.object_store import OBJECTS, MemoryFileSystem, objects
 
 FOLDER = "mem://bucket/stage"
@@ -42,6 +42,15 @@ def test_blocks_with_reports_are_finished_and_errors_are_not() -> None:
     assert collect(stage, [BLOCKS[2], BLOCKS[0]]) == [{"block": 2}, {"block": 0}]
     with pytest.raises(UserError, match="line 7 is bad"):
         collect(stage, BLOCKS)
+
+
+def test_an_error_of_an_earlier_run_is_forgotten() -> None:
+    options = make_options("DirectRunner", 1, [], [])
+    with pytest.raises(UserError, match="line 7 is bad"):
+        run_stage(Stage("Fail", fail_at_one, FOLDER), BLOCKS, options)
+    succeed = Stage("Succeed", lambda block: {"block": block.index + 10}, FOLDER)
+    reports = run_stage(succeed, BLOCKS, options)
+    assert reports == [{"block": 0}, {"block": 11}, {"block": 2}]
 
 
 def test_a_finished_block_is_not_done_again() -> None:
