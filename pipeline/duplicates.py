@@ -61,7 +61,6 @@ def _make_marks(counts: Sequence[int]) -> np.memmap:
         for count in counts:
             file.write(bytes(count))
         file.write(b"\0")  # what is empty cannot be mapped
-        file.flush()
         return np.memmap(file, np.uint8, "r+")
 
 
