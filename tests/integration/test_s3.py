@@ -36,9 +36,9 @@ def endpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 def test_s3_gets_the_bytes_of_a_local_folder(tmp_path: Path, endpoint: str) -> None:
     flags = {"s3_endpoint_url": endpoint, "s3_region_name": "us-east-1"}
-    # Of this process; the command and its workers have their own.
+    # Of this process; the command has its own.
     options = make_options("DirectRunner", 1, [f"--{n}={v}" for n, v in flags.items()], [])
-    local = configure(tmp_path, "local", block_lines=250, holdout_pairs=0)
+    local = configure(tmp_path, "local", block_lines=500, holdout_pairs=0)
     files = {}
     for name in ("source_files", "target_files"):
         path = Path(getattr(local, name)[0])
@@ -46,7 +46,7 @@ def test_s3_gets_the_bytes_of_a_local_folder(tmp_path: Path, endpoint: str) -> N
         storage.write_atomically(*files[name], path.read_bytes())
     local = dataclasses.replace(local, **files)  # type: ignore[arg-type]
     config = dataclasses.replace(local, output_dir=f"{BUCKET}/out")
-    result = commands.run(*command(config, **flags, num_workers="2")[1:])
+    result = commands.run(*command(config, **flags)[1:])
     assert result.returncode == 0, result.stderr
     assert "credentials" not in result.stderr and "listing" not in result.stderr
     names = storage.sizes(config.output_dir)
