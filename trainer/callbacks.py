@@ -1,22 +1,19 @@
-"""What happens between updates: figures, checkpoints, evaluation, and stopping in good order.
+"""What happens between updates: figures, checkpoints and evaluation.
 
 Callbacks count steps by the optimizer's own count of updates, which a checkpoint restores.
 """
 
 import math
-import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import keras
 from absl import logging
 from keras import ops
 
-from pipeline.errors import UserError
-from trainer.checkpoints import save_checkpoint
+from trainer.checkpoints import save_best, save_checkpoint
 from trainer.config import TrainingConfig
 from trainer.telemetry import MetricsWriter, Progress
 
@@ -40,8 +37,7 @@ class StepCallback(keras.callbacks.Callback):
 class Telemetry(StepCallback):
     """Reports loss, perplexity, learning rate and tokens/s, averaged over `every_steps` updates.
 
-    Raises:
-        UserError: when the loss is not a finite number; no checkpoint is saved from then on.
+    Beside them `programs`, which grows only while there are shapes to be met, and `loss_scale`.
     """
 
     def __init__(self, writer: MetricsWriter, *, train_steps: int, every_steps: int) -> None:
@@ -64,43 +60,38 @@ class Telemetry(StepCallback):
 
     def after_update(self, logs: dict[str, float]) -> None:
         """Adds up the update's figures, and reports them when it is time."""
-        if not math.isfinite(logs["loss"]):
-            raise UserError(
-                f"the loss became {logs['loss']} at step {self.step}, learning rate "
-                f"{self._learning_rate():.3g}; the last checkpoint is intact: lower "
-                "--learning_rate_scale or raise --warmup_steps, with another --run_dir"
-            )
-        self._loss += logs["loss"] * logs["target_tokens"]
-        self._nll += logs["nll"] * logs["target_tokens"]
-        self._target_tokens += logs["target_tokens"]
-        self._source_tokens += logs["source_tokens"]
+        if logs["finite"]:
+            self._loss += logs["loss"] * logs["target_tokens"]
+            self._nll += logs["nll"] * logs["target_tokens"]
+            self._target_tokens += logs["target_tokens"]
+            self._source_tokens += logs["source_tokens"]
         self._seconds += time.monotonic() - self._update_began
         self._progress.advance()
         if self.step % self._every_steps == 0 or self.step == self._train_steps:
-            self._report()
+            self._report(logs["loss_scale"])
             self._restart()
 
     def _restart(self) -> None:
         self._loss = self._nll = self._source_tokens = self._target_tokens = 0.0
         self._seconds = 0.0  # in updates, not in evaluation or saving
 
-    def _report(self) -> None:
-        nll = self._nll / self._target_tokens
+    def _report(self, loss_scale: float) -> None:
+        tokens = self._target_tokens or math.nan  # all updates of the interval were skipped
+        nll = self._nll / tokens
         values = {
-            "train/loss": self._loss / self._target_tokens,
+            "train/loss": self._loss / tokens,
             "train/nll": nll,
             "train/perplexity": math.exp(min(nll, 700.0)),
-            "train/learning_rate": self._learning_rate(),
+            "train/learning_rate": float(ops.convert_to_numpy(self.model.optimizer.learning_rate)),
             "train/tokens_per_second": (self._source_tokens + self._target_tokens) / self._seconds,
+            "train/programs": self.model.programs,
+            "train/loss_scale": loss_scale,
         }
         self._writer.write(self.step, values)
         self._progress.report(
             f"loss {values['train/loss']:.3f}  ppl {values['train/perplexity']:.2f}  "
             f"{values['train/tokens_per_second']:,.0f} tokens/s"
         )
-
-    def _learning_rate(self) -> float:
-        return float(ops.convert_to_numpy(self.model.optimizer.learning_rate))
 
 
 class Checkpointing(StepCallback):
@@ -147,46 +138,52 @@ class Checkpointing(StepCallback):
 
 
 class DevEvaluation(StepCallback):
-    """Evaluates on dev every `every_steps` updates; 0 for never."""
+    """Evaluates on dev, keeps the weights of the best BLEU, and ends training that gains no more.
+
+    Must come before `Checkpointing`, so that a checkpoint is never without its evaluation.
+    """
 
     def __init__(
-        self, evaluate: Callable[[], dict[str, float]], writer: MetricsWriter, *, every_steps: int
+        self,
+        evaluate: Callable[[], dict[str, float]],
+        writer: MetricsWriter,
+        run_dir: Path,
+        config: TrainingConfig,
+        *,
+        past_bleu: Sequence[float],
     ) -> None:
-        """Writes what `evaluate` returns, by name, to `writer`."""
+        """Writes what `evaluate` returns to `writer`; `past_bleu` is from earlier sessions."""
         super().__init__()
         self._evaluate = evaluate
         self._writer = writer
-        self._every_steps = every_steps
+        self._run_dir = run_dir
+        self._config = config
+        self._bleu = list(past_bleu)
 
     def after_update(self, logs: dict[str, float]) -> None:
         """Evaluates when it is time."""
-        if self._every_steps and self.step % self._every_steps == 0:
-            values = self._evaluate()
-            self._writer.write(self.step, {f"dev/{name}": value for name, value in values.items()})
-            figures = "  ".join(f"{name} {value:.3f}" for name, value in values.items())
-            logging.info("dev at step %d: %s", self.step, figures)
-
-
-class StopOnSignal(keras.callbacks.Callback):
-    """On SIGTERM or SIGINT ends training after the update at hand, so that it is checkpointed."""
-
-    def __init__(self) -> None:
-        """Waits for signals only during training."""
-        super().__init__()
-        self.received: signal.Signals | None = None
-        self._previous: dict[signal.Signals, Any] = {}
-
-    def on_train_begin(self, logs: Logs = None) -> None:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            self._previous[number] = signal.signal(number, self._receive)
-
-    def on_train_batch_end(self, batch: int, logs: Logs = None) -> None:
-        if self.received:
+        if not self._config.eval_every_steps or self.step % self._config.eval_every_steps:
+            return
+        values = self._evaluate()
+        if values["bleu"] > max(self._bleu, default=-1.0):
+            save_best(self._run_dir, self.model.transformer, step=self.step)
+        self._bleu.append(values["bleu"])
+        self._writer.write(self.step, {f"dev/{name}": value for name, value in values.items()})
+        figures = "  ".join(f"{name} {value:.3f}" for name, value in values.items())
+        logging.info("dev at step %d: %s", self.step, figures)
+        if gains_no_more(self._bleu, self._config):
+            logging.info(
+                "ending: %d evaluations without a better BLEU", count_since_best(self._bleu)
+            )
             self.model.stop_training = True
 
-    def on_train_end(self, logs: Logs = None) -> None:
-        for number, handler in self._previous.items():
-            signal.signal(number, handler)
 
-    def _receive(self, number: int, _: FrameType | None) -> None:
-        self.received = signal.Signals(number)
+def gains_no_more(bleu: Sequence[float], config: TrainingConfig) -> bool:
+    """Returns whether the evaluations so far, in order, are a reason to end training early."""
+    patience = config.early_stopping_patience
+    return patience > 0 and count_since_best(bleu) >= patience
+
+
+def count_since_best(bleu: Sequence[float]) -> int:
+    """Counts the evaluations after the best one: 1 in `[20.0, 31.5, 31.5]`, the first counts."""
+    return len(bleu) - 1 - list(bleu).index(max(bleu)) if bleu else 0

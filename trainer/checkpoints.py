@@ -5,7 +5,7 @@
                                       checkpoint.json the fields of `Checkpoint`
 
 A checkpoint is written under another name and renamed, so it exists whole or not at all.
-`run_dir/averaged/` has the same form without the state.
+`run_dir/averaged/` has the same form without the state, and so has `run_dir/best/step-…/`.
 """
 
 import dataclasses
@@ -33,7 +33,7 @@ class Checkpoint:
 
     step: updates made.
     train_seconds: time spent training so far, over all sessions of the run.
-    interim: saved only because a signal stopped the run; never averaged, and deleted by the next.
+    interim: saved only because the run was stopped; never averaged, and deleted by the next.
     sources: steps of the checkpoints that were averaged into it, if any.
     """
 
@@ -65,10 +65,19 @@ def save_checkpoint(
     return checkpoint
 
 
-def list_checkpoints(run_dir: Path) -> list[Checkpoint]:
+def save_best(run_dir: Path, transformer: Transformer, *, step: int) -> None:
+    """Saves the weights that are the best so far, then deletes those that were."""
+    best = Checkpoint(run_dir / "best" / f"step-{step:08d}", step, train_seconds=0.0)
+    _write(best, _read(_weights(transformer)))
+    for old in list_checkpoints(run_dir, "best"):
+        if old.step != step:
+            shutil.rmtree(old.path)
+
+
+def list_checkpoints(run_dir: Path, folder: str = "checkpoints") -> list[Checkpoint]:
     """Lists the run's checkpoints, oldest first, without those whose description is damaged."""
     checkpoints = []
-    for path in sorted((run_dir / "checkpoints").glob("step-*[0-9]")):
+    for path in sorted((run_dir / folder).glob("step-*[0-9]")):
         try:
             checkpoints.append(_describe(path))
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -114,16 +123,16 @@ def find_checkpoint(run_dir: Path, name: str) -> Checkpoint:
 
     Args:
         run_dir: the run.
-        name: "averaged", "last", a step, or "auto": averaged when there is one, else last.
+        name: "averaged", "best", "last", a step, or "auto": averaged if there is one, else last.
 
     Raises:
         UserError: if there is no such checkpoint.
     """
     averaged = run_dir / "averaged"
-    checkpoints = list_checkpoints(run_dir)
+    checkpoints = list_checkpoints(run_dir, "best" if name == "best" else "checkpoints")
     if name in ("averaged", "auto") and averaged.is_dir():
         return _describe(averaged)
-    if name in ("last", "auto") and checkpoints:
+    if name in ("best", "last", "auto") and checkpoints:
         return checkpoints[-1]
     for checkpoint in checkpoints:
         if name == str(checkpoint.step):
@@ -140,9 +149,10 @@ def _weights(transformer: Transformer) -> dict[str, keras.Variable]:
 
 
 def _state(learner: keras.Model) -> dict[str, keras.Variable]:
-    """Optimizer and random state; the latter by order, as Keras numbers its names per process."""
+    """All but the weights; random state by order, as Keras numbers its names per process."""
     random = learner.transformer.non_trainable_variables
-    return {variable.path: variable for variable in learner.optimizer.variables} | {
+    scaling = learner.loss_scale.variables if learner.loss_scale else []
+    return {variable.path: variable for variable in [*learner.optimizer.variables, *scaling]} | {
         f"random/{i}": variable for i, variable in enumerate(random)
     }
 

@@ -32,6 +32,12 @@ class TrainingConfig:
         "Padded tokens of a global batch on each side: a batch of sentences of up to b tokens has "
         "tokens_per_batch / b pairs (§5.1).",
     )
+    gradient_accumulation: int = _field(
+        1,
+        "Equal parts in which each device computes the gradients of its share of a batch, one "
+        "after another; more need less memory, and the update stays the same.",
+        may_change=True,
+    )
     warmup_steps: int = _field(4_000, "Updates over which the learning rate rises (§5.3).")
     learning_rate_scale: float = _field(1.0, "Factor of the learning-rate schedule (§5.3 has 1).")
     adam_beta_1: float = _field(0.9, "Adam's β₁ (§5.3).")
@@ -46,12 +52,22 @@ class TrainingConfig:
         "(Szegedy et al. 2016, §7), or the V - 1 wrong ones (Tensor2Tensor).",
     )
     seed: int = _field(1, "Seed of initial weights, dropout and data order.")
-    mixed_precision: Literal["none", "bfloat16"] = _field(
+    mixed_precision: Literal["none", "bfloat16", "float16"] = _field(
         "none",
-        "Type of matrix products and activations; weights, loss, softmax and norms stay float32.",
+        "Type of matrix products and activations; weights, loss, softmax and norms stay float32. "
+        "float16 scales the loss, which bfloat16 does not need.",
     )
     jit_compile: bool = _field(
         False, "Compile the gradient step with XLA, one program per bucket.", may_change=True
+    )
+    nan_policy: Literal["stop", "skip"] = _field(
+        "stop",
+        "What an update does whose loss or gradients are not finite (it never changes a weight): "
+        "stop the run, or skip up to max_skipped_steps.",
+        may_change=True,
+    )
+    max_skipped_steps: int = _field(
+        10, "Updates in a row that nan_policy=skip may skip.", may_change=True
     )
     log_every_steps: int = _field(
         100, "Updates between lines of metrics.jsonl and TensorBoard.", may_change=True
@@ -76,9 +92,27 @@ class TrainingConfig:
     eval_sentences: int = _field(
         0, "Dev sentences translated for BLEU during training; 0 for all.", may_change=True
     )
+    early_stopping_patience: int = _field(
+        0,
+        "Evaluations in a row without a better dev BLEU after which training ends; 0 for never.",
+        may_change=True,
+    )
+    dry_run: bool = _field(
+        False,
+        "Build everything, train twice on the widest bucket, print parameters, memory, tokens/s "
+        "and the time that training would take, and write nothing.",
+        may_change=True,
+    )
 
     def __post_init__(self) -> None:
-        for name in ("train_steps", "tokens_per_batch", "warmup_steps", "log_every_steps"):
+        for name in (
+            "train_steps",
+            "tokens_per_batch",
+            "gradient_accumulation",
+            "warmup_steps",
+            "max_skipped_steps",
+            "log_every_steps",
+        ):
             _require(getattr(self, name) >= 1, f"{name} must be at least 1", getattr(self, name))
         for name in ("learning_rate_scale", "adam_epsilon"):
             _require(getattr(self, name) > 0, f"{name} must be above 0", getattr(self, name))
@@ -90,9 +124,19 @@ class TrainingConfig:
             "label_smoothing_over must be 'all' or 'wrong'",
             self.label_smoothing_over,
         )
-        for name in ("checkpoint_every_steps", "checkpoint_every_minutes", "eval_every_steps"):
+        for name in (
+            "checkpoint_every_steps",
+            "checkpoint_every_minutes",
+            "eval_every_steps",
+            "eval_sentences",
+            "early_stopping_patience",
+        ):
             _require(getattr(self, name) >= 0, f"{name} must be at least 0", getattr(self, name))
-        _require(self.eval_sentences >= 0, "eval_sentences must be at least 0", self.eval_sentences)
+        _require(
+            not self.early_stopping_patience or self.eval_every_steps > 0,
+            "early_stopping_patience needs eval_every_steps above 0",
+            self.eval_every_steps,
+        )
         _require(
             1 <= self.average_checkpoints <= self.keep_checkpoints,
             f"average_checkpoints must be 1 to keep_checkpoints ({self.keep_checkpoints})",
@@ -109,7 +153,9 @@ class TrainedModel:
 
     run_dir: str = _field("runs/base", "Run directory, made by trainer.task.")
     checkpoint: str = _field(
-        "auto", "Which weights: averaged, last, a step, or auto: averaged if it exists, else last."
+        "auto",
+        "Which weights: averaged, best (by dev BLEU), last, a step, or auto: averaged if it "
+        "exists, else last.",
     )
 
 

@@ -48,13 +48,47 @@ def open_run(
     training: TrainingConfig,
     search: SearchConfig,
     dataset: Dataset,
+    *,
+    write: bool = True,
 ) -> Run:
     """Creates the run directory, or resumes the run that is in it.
+
+    Args:
+        transformer: what the flags say of the architecture.
+        training: what they say of training.
+        search: what they say of search.
+        dataset: what is trained on.
+        write: whether to create and update it; False for all workers but one.
 
     Raises:
         UserError: if the directory holds a run of another configuration or of other data.
     """
-    directory = Path(training.run_dir)
+    run = describe_run(transformer, training, search, dataset)
+    directory = run.directory
+    if (directory / "run.json").exists():
+        _check_same(load_run(directory), run)
+    elif write and directory.is_dir() and any(directory.iterdir()):
+        raise UserError(
+            f"{directory} is not empty and holds no run; expected a new or empty directory: "
+            "give another --run_dir"
+        )
+    if write:
+        directory.mkdir(parents=True, exist_ok=True)
+        for side, vocabulary in dataset.vocabularies.items():
+            subwords = storage.read(dataset.path(vocabulary.path))
+            write_atomically(str(run.subwords_path(side)), subwords)
+        write_atomically(str(directory / "flags.txt"), _flagfile(run).encode())
+        write_atomically(str(directory / "run.json"), _to_json(run).encode())
+    return run
+
+
+def describe_run(
+    transformer: TransformerConfig,
+    training: TrainingConfig,
+    search: SearchConfig,
+    dataset: Dataset,
+) -> Run:
+    """Returns a run as the flags and the dataset make it, whether or not it exists."""
     data = {
         "fingerprint": dataset.fingerprint,
         "source_language": dataset.source_language,
@@ -63,21 +97,7 @@ def open_run(
             side: dataclasses.asdict(each) for side, each in dataset.vocabularies.items()
         },
     }
-    run = Run(directory, transformer, training, search, data)
-    if (directory / "run.json").exists():
-        _check_same(load_run(directory), run)
-    elif directory.is_dir() and any(directory.iterdir()):
-        raise UserError(
-            f"{directory} is not empty and holds no run; expected a new or empty directory: "
-            "give another --run_dir"
-        )
-    directory.mkdir(parents=True, exist_ok=True)
-    for side, vocabulary in dataset.vocabularies.items():
-        subwords = storage.read(dataset.path(vocabulary.path))
-        write_atomically(str(run.subwords_path(side)), subwords)
-    write_atomically(str(directory / "flags.txt"), _flagfile(run).encode())
-    write_atomically(str(directory / "run.json"), _to_json(run).encode())
-    return run
+    return Run(Path(training.run_dir), transformer, training, search, data)
 
 
 def load_run(directory: str | Path) -> Run:

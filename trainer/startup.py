@@ -10,6 +10,7 @@ from collections.abc import Iterator
 def start_tensorflow() -> None:
     """Imports TensorFlow and finds its devices, silently; call it before anything imports Keras.
 
+    With several workers (TF_CONFIG) the devices wait for `trainer.strategy`, which must be first.
     Its C++ side writes a page of notices to standard error at every start, errors about absent GPUs
     among them. Whoever wants to read them sets TF_CPP_MIN_LOG_LEVEL.
     """
@@ -19,7 +20,10 @@ def start_tensorflow() -> None:
     with contextlib.nullcontext() if chatty else silent_stderr():
         import tensorflow as tf
 
-        tf.config.list_logical_devices()
+        if not chatty:
+            tf.get_logger().setLevel("WARNING")
+        if "TF_CONFIG" not in os.environ:
+            tf.config.list_logical_devices()
 
 
 @contextlib.contextmanager

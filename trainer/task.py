@@ -3,9 +3,11 @@
     python -m pipeline.preprocess --runner=DirectRunner --output_dir=data/demo
     python -m trainer.task --flagfile=configs/demo.flags
 
-Trains on all visible GPUs, or on the CPU. The run directory then holds checkpoints, TensorBoard
-files, metrics.jsonl, the average of the last checkpoints, and its scores on dev. The same command
-again continues an interrupted run exactly, and does nothing to a finished one.
+Trains on all visible GPUs, or on the CPU; with TF_CONFIG, on several machines that run the same
+command. `--dry_run` tells beforehand whether it fits into memory and how long it takes. The run
+directory then holds checkpoints, TensorBoard files, metrics.jsonl, the average of the last
+checkpoints, and its scores on dev. The same command again continues an interrupted run exactly,
+and does nothing to a finished one.
 """
 
 from absl import logging
@@ -26,9 +28,14 @@ def main(_: list[str]) -> int:
 
     start_tensorflow()  # takes seconds, so mistakes in flags and data are reported before it
     from trainer.damage import damage_explained
+    from trainer.failures import failures_explained
+    from trainer.rehearsal import rehearse
     from trainer.training import train
 
-    with damage_explained(dataset):
+    with damage_explained(dataset), failures_explained(training):
+        if training.dry_run:
+            print(rehearse(transformer, training, search, dataset))
+            return 0
         finished = train(transformer, training, search, dataset)
     if not finished:
         logging.info("run the same command again to go on")

@@ -9,6 +9,8 @@ import tensorflow as tf
 from absl import logging
 from tqdm import tqdm
 
+from pipeline.schema import write_atomically
+
 
 class MetricsWriter:
     """Appends the same scalars to `run_dir/metrics.jsonl` and to TensorBoard.
@@ -18,34 +20,36 @@ class MetricsWriter:
     """
 
     def __init__(self, run_dir: Path, first_step: int) -> None:
-        """Opens both for a session that continues after `first_step` updates."""
+        """Prepares both for a session that continues after `first_step` updates."""
         self._path = run_dir / "metrics.jsonl"
+        self._path.touch()
         self._drop_after(first_step)
-        self._file = self._path.open("a", encoding="utf-8")
         self._summaries = tf.summary.create_file_writer(str(run_dir / "tensorboard"))
 
     def write(self, step: int, values: dict[str, float]) -> None:
         """Writes one row: `step`, `time` in seconds since 1970, and `values` by name."""
         row = {"step": step, "time": round(time.time(), 3), **values}
-        self._file.write(json.dumps(row) + "\n")
-        self._file.flush()
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
         with self._summaries.as_default(step=step):
             for name, value in values.items():
                 tf.summary.scalar(name, value)
         self._summaries.flush()
 
-    def close(self) -> None:
-        """Closes both."""
-        self._file.close()
-        self._summaries.close()
-
     def _drop_after(self, step: int) -> None:
-        if self._path.exists():
-            lines = self._path.read_text("utf-8").splitlines()
-            kept = [
-                line for line in lines if line.endswith("}") and json.loads(line)["step"] <= step
-            ]
-            self._path.write_text("".join(f"{line}\n" for line in kept), "utf-8")
+        lines = self._path.read_text("utf-8").splitlines()
+        kept = [line for line in lines if line.endswith("}") and json.loads(line)["step"] <= step]
+        write_atomically(str(self._path), "".join(f"{line}\n" for line in kept).encode())
+
+
+def read_metric(run_dir: Path, name: str, *, last_step: int | None = None) -> list[float]:
+    """Returns the values of one figure in `metrics.jsonl`, in order, up to `last_step`."""
+    path = run_dir / "metrics.jsonl"
+    lines = path.read_text("utf-8").splitlines() if path.exists() else []
+    rows = [json.loads(line) for line in lines if line.endswith("}")]
+    return [
+        row[name] for row in rows if name in row and (last_step is None or row["step"] <= last_step)
+    ]
 
 
 class Progress:

@@ -1,29 +1,23 @@
 """A training run from its first update, or the one it was stopped at, to its scores on dev (§5)."""
 
-import json
-
 import keras
 import tensorflow as tf
 from absl import logging
 
 from model.config import SearchConfig, TransformerConfig
-from pipeline.schema import Dataset, write_atomically
-from trainer.callbacks import Checkpointing, DevEvaluation, StopOnSignal, Telemetry
-from trainer.checkpoints import (
-    Checkpoint,
-    average_checkpoints,
-    list_checkpoints,
-    load_weights,
-    restore_latest,
-)
+from pipeline.schema import Dataset
+from trainer.callbacks import Checkpointing, DevEvaluation, Telemetry, gains_no_more
+from trainer.checkpoints import Checkpoint, restore_latest
 from trainer.config import TrainingConfig
-from trainer.evaluation import evaluate_bleu, evaluate_loss
+from trainer.finishing import evaluate_dev, finish, is_finished
 from trainer.input import Bucket, distribute, make_buckets, steps_per_epoch, training_batches
 from trainer.learner import Learner
 from trainer.objective import wrong_probability
 from trainer.run_directory import Run, open_run
 from trainer.schedule import LearningRateSchedule
-from trainer.telemetry import MetricsWriter, duration
+from trainer.stopping import InputWatchdog, StopOnNonFinite, StopOnSignal, StopTogether
+from trainer.strategy import any_worker, is_chief, make_strategy, require_same_step
+from trainer.telemetry import MetricsWriter, read_metric
 from trainer.translator import Translator, make_transformer, make_translator
 
 
@@ -35,6 +29,8 @@ def train(
 ) -> bool:
     """Trains, averages the last checkpoints, and scores the average on dev.
 
+    With several workers all call it; the chief alone writes.
+
     Returns:
         whether the run is finished; False when a signal stopped it, with all saved.
 
@@ -42,34 +38,47 @@ def train(
         UserError: if the run directory holds another run, or the loss is not finite.
     """
     strategy = make_strategy()
-    replicas = strategy.num_replicas_in_sync
-    tokens_per_batch = training.tokens_per_batch
-    buckets = make_buckets(dataset, "train", tokens_per_batch=tokens_per_batch, replicas=replicas)
-    make_buckets(dataset, "dev", tokens_per_batch=tokens_per_batch, replicas=1)  # fails early
-    run = open_run(transformer, training, search, dataset)
-    if _is_finished(run):
+    buckets = make_training_buckets(training, dataset, strategy)
+    run = open_run(transformer, training, search, dataset, write=is_chief(strategy))
+    if is_finished(run):
         logging.info("%s is finished: %d steps", run.directory, training.train_steps)
         return True
-    keras.utils.set_random_seed(training.seed)
-    if training.mixed_precision != "none":
-        keras.config.set_dtype_policy(f"mixed_{training.mixed_precision}")
-    with strategy.scope():
-        learner = make_learner(run)
+    learner = prepare_learner(run, strategy)
     checkpoint = restore_latest(run.directory, learner)
     first_step = checkpoint.step if checkpoint else 0
-    _describe(run, buckets, strategy, learner, first_step)
-    if first_step < training.train_steps and not _fit(
-        run, learner, dataset, buckets, strategy, checkpoint
+    require_same_step(strategy, first_step)
+    learner.separate_dropout()
+    _describe(run, buckets, learner, first_step)
+    translator = make_translator(run, learner.transformer)
+    past_bleu = read_metric(run.directory, "dev/bleu", last_step=first_step)
+    ended = first_step >= training.train_steps or gains_no_more(past_bleu, training)
+    if not any_worker(strategy, ended) and not _fit(
+        run, learner, dataset, buckets, translator, checkpoint
     ):
         return False
-    _finish(run, learner, dataset)
+    if is_chief(strategy):
+        finish(run, translator, dataset)
+    any_worker(strategy, False)  # so that none exits, which would disturb the chief, before it
     return True
 
 
-def make_strategy() -> tf.distribute.Strategy:
-    """Returns MirroredStrategy over all visible GPUs when there are several, else one device."""
-    gpus = tf.config.list_logical_devices("GPU")
-    return tf.distribute.MirroredStrategy() if len(gpus) > 1 else tf.distribute.get_strategy()
+def make_training_buckets(
+    training: TrainingConfig, dataset: Dataset, strategy: tf.distribute.Strategy
+) -> list[Bucket]:
+    """Lists the buckets to train on, whose batches fall into equal parts on all replicas."""
+    tokens_per_batch = training.tokens_per_batch
+    make_buckets(dataset, "dev", tokens_per_batch=tokens_per_batch, replicas=1)  # fails early
+    parts = strategy.num_replicas_in_sync * training.gradient_accumulation
+    return make_buckets(dataset, "train", tokens_per_batch=tokens_per_batch, replicas=parts)
+
+
+def prepare_learner(run: Run, strategy: tf.distribute.Strategy) -> Learner:
+    """Sets the seed and the precision, and makes the model on all replicas."""
+    keras.utils.set_random_seed(run.training.seed)
+    if run.training.mixed_precision != "none":
+        keras.config.set_dtype_policy(f"mixed_{run.training.mixed_precision}")
+    with strategy.scope():
+        return make_learner(run)
 
 
 def make_learner(run: Run) -> Learner:
@@ -83,6 +92,7 @@ def make_learner(run: Run) -> Learner:
             over=config.label_smoothing_over,
             vocabulary_size=transformer.vocabulary_size,
         ),
+        gradient_accumulation=config.gradient_accumulation,
         compile_gradients=config.jit_compile,
     )
     optimizer = keras.optimizers.Adam(
@@ -92,7 +102,8 @@ def make_learner(run: Run) -> Learner:
         name="adam",
     )
     optimizer.build(learner.transformer.trainable_variables)
-    learner.compile(optimizer=optimizer, jit_compile=False)  # the Learner compiles what can be
+    # The Learner compiles what can be compiled, and scales the loss.
+    learner.compile(optimizer=optimizer, jit_compile=False, auto_scale_loss=False)
     return learner
 
 
@@ -101,104 +112,66 @@ def _fit(
     learner: Learner,
     dataset: Dataset,
     buckets: list[Bucket],
-    strategy: tf.distribute.Strategy,
+    translator: Translator,
     checkpoint: Checkpoint | None,
 ) -> bool:
     """Trains up to `train_steps`; returns False if a signal came first."""
-    config = run.training
+    config, strategy = run.training, learner.distribute_strategy
     first_step = checkpoint.step if checkpoint else 0
-    writer = MetricsWriter(run.directory, first_step)
-    translator = make_translator(run, learner.transformer)
     stop = StopOnSignal()
-    callbacks = [
+    callbacks: list[keras.callbacks.Callback] = [
         LearningRateSchedule(
             model_dim=run.transformer.model_dim,
             warmup_steps=config.warmup_steps,
             scale=config.learning_rate_scale,
         ),
-        Telemetry(writer, train_steps=config.train_steps, every_steps=config.log_every_steps),
-        Checkpointing(
-            run.directory, config, seconds_before=checkpoint.train_seconds if checkpoint else 0.0
-        ),
-        DevEvaluation(
-            lambda: evaluate_dev(run, translator, dataset, sentences=config.eval_sentences),
-            writer,
-            every_steps=config.eval_every_steps,
-        ),
-        stop,
+        StopOnNonFinite(config),
+        InputWatchdog(),
     ]
+    if is_chief(strategy):
+        callbacks += _make_recorders(run, dataset, translator, checkpoint)
     batches = training_batches(buckets, seed=config.seed, first_step=first_step)
     learner.fit(
         distribute(batches, strategy),
         steps_per_epoch=config.train_steps - first_step,
-        callbacks=callbacks,
+        callbacks=[*callbacks, stop, StopTogether(strategy)],
         shuffle=False,
         verbose=0,
     )
-    writer.close()
+    logging.info("%d programs for %d buckets", learner.programs, len(buckets))
     if stop.received:
         logging.info("stopped by %s with a checkpoint saved", stop.received.name)
-    return not stop.received
+    return not any_worker(strategy, stop.received is not None)
 
 
-def evaluate_dev(
-    run: Run, translator: Translator, dataset: Dataset, *, sentences: int = 0
-) -> dict[str, float]:
-    """Returns `nll` (nats per target token), `perplexity` and `bleu` (sacreBLEU) on dev."""
-    losses = evaluate_loss(
-        translator.transformer, dataset, "dev", tokens_per_batch=run.training.tokens_per_batch
-    )
-    scores, _ = evaluate_bleu(translator, dataset, "dev", sentences=sentences)
-    return {**losses, "bleu": scores.sacrebleu}
+def _make_recorders(
+    run: Run, dataset: Dataset, translator: Translator, checkpoint: Checkpoint | None
+) -> list[keras.callbacks.Callback]:
+    """Makes the callbacks that write to the run directory."""
+    config = run.training
+    first_step = checkpoint.step if checkpoint else 0
+    writer = MetricsWriter(run.directory, first_step)
+    return [
+        Telemetry(writer, train_steps=config.train_steps, every_steps=config.log_every_steps),
+        DevEvaluation(
+            lambda: evaluate_dev(run, translator, dataset, sentences=config.eval_sentences),
+            writer,
+            run.directory,
+            config,
+            past_bleu=read_metric(run.directory, "dev/bleu"),
+        ),
+        Checkpointing(
+            run.directory, config, seconds_before=checkpoint.train_seconds if checkpoint else 0.0
+        ),
+    ]
 
 
-def _finish(run: Run, learner: Learner, dataset: Dataset) -> None:
-    """Averages the last checkpoints and scores the average on dev (§6.1)."""
-    checkpoints = list_checkpoints(run.directory)
-    regular = [one for one in checkpoints if not one.interim]
-    # A run stopped before its first regular checkpoint, then given fewer steps, has only the other.
-    last = (regular or checkpoints)[-run.training.average_checkpoints :]
-    averaged = average_checkpoints(run.directory, last)
-    load_weights(averaged, learner.transformer)
-    values = evaluate_dev(run, make_translator(run, learner.transformer), dataset)
-    result = {
-        "steps": averaged.step,
-        "averaged_steps": list(averaged.sources),
-        "train_seconds": round(averaged.train_seconds, 1),
-        **{f"dev_{name}": value for name, value in values.items()},
-    }
-    write_atomically(
-        str(run.directory / "train.json"), (json.dumps(result, indent=1) + "\n").encode()
-    )
-    logging.info(
-        "average of %d checkpoints on dev: perplexity %.3f, BLEU %.2f; trained for %s",
-        len(last),
-        values["perplexity"],
-        values["bleu"],
-        duration(averaged.train_seconds),
-    )
-    logging.info("next: python -m trainer.evaluate --run_dir=%s", run.directory)
-
-
-def _is_finished(run: Run) -> bool:
-    path = run.directory / "train.json"
-    return (
-        path.exists() and json.loads(path.read_text("utf-8"))["steps"] >= run.training.train_steps
-    )
-
-
-def _describe(
-    run: Run,
-    buckets: list[Bucket],
-    strategy: tf.distribute.Strategy,
-    learner: Learner,
-    first_step: int,
-) -> None:
+def _describe(run: Run, buckets: list[Bucket], learner: Learner, first_step: int) -> None:
     logging.info(
         "%s: %.1f M parameters, %d %s, %d buckets, %.1f steps an epoch, steps %d to %d",
         run.directory,
         learner.transformer.count_params() / 1e6,
-        strategy.num_replicas_in_sync,
+        learner.distribute_strategy.num_replicas_in_sync,
         "GPU(s)" if tf.config.list_logical_devices("GPU") else "CPU",
         len(buckets),
         steps_per_epoch(buckets),

@@ -3,14 +3,17 @@
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
-def start(*arguments: object, cwd: Path = REPOSITORY) -> subprocess.Popen[str]:
-    """Starts `python …` with text pipes."""
-    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
+def start(
+    *arguments: object, cwd: Path = REPOSITORY, variables: Mapping[str, str] | None = None
+) -> subprocess.Popen[str]:
+    """Starts `python …` with text pipes, and more environment variables if given."""
+    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", **(variables or {})}
     environment.pop("TF_CPP_MIN_LOG_LEVEL", None)  # as users have it: unset
     return subprocess.Popen(
         [sys.executable, *map(str, arguments)],

@@ -1,6 +1,8 @@
 """The whole way, small: raw text → TFRecords → training → BLEU → SavedModel, by the commands."""
 
 import json
+import random
+import re
 import shutil
 import signal
 import time
@@ -16,8 +18,9 @@ from tests.integration.preprocessing import build, configure
 # With --train_steps and the directories, a model that learns something in seconds.
 TINY = """
     --num_layers=1 --model_dim=32 --feed_forward_dim=64 --num_heads=2 --dropout=0.1
-    --tokens_per_batch=512 --warmup_steps=20 --checkpoint_every_steps=4 --keep_checkpoints=2
-    --average_checkpoints=2 --log_every_steps=2 --eval_every_steps=6 --beam_size=2 --extra_length=2
+    --tokens_per_batch=512 --gradient_accumulation=2 --warmup_steps=20
+    --checkpoint_every_steps=4 --keep_checkpoints=2 --average_checkpoints=2
+    --log_every_steps=1 --eval_every_steps=6 --beam_size=2 --extra_length=2
 """.split()  # noqa: SIM905 (a command line is read more easily than a list)
 STEPS = 12
 
@@ -78,12 +81,23 @@ def weights(run_dir: Path) -> dict[str, np.ndarray]:
     return arrays
 
 
+def figures(run_dir: Path) -> list[dict[str, float]]:
+    """The rows of metrics.jsonl, but for what depends on time or is counted by session."""
+    rows = [json.loads(line) for line in (run_dir / "metrics.jsonl").read_text().splitlines()]
+    return [
+        {name: row[name] for name in row if name not in ("time", "train/tokens_per_second")}
+        for row in rows
+    ]
+
+
 def test_training_learns_and_leaves_what_the_readme_says(trained: Path) -> None:
     rows = [json.loads(line) for line in (trained / "metrics.jsonl").read_text().splitlines()]
     losses = [row["train/loss"] for row in rows if "train/loss" in row]
-    assert len(losses) == STEPS // 2
+    assert len(losses) == STEPS
     assert losses[-1] < losses[0]
     assert [row["step"] for row in rows if "dev/bleu" in row] == [6, 12]
+    assert {row["train/programs"] for row in rows if "train/programs" in row} == {1}
+    assert len(list((trained / "best").iterdir())) == 1
     result = json.loads((trained / "train.json").read_text())
     assert result["steps"] == STEPS
     assert result["averaged_steps"] == [8, 12]
@@ -130,21 +144,28 @@ def test_translate_reads_and_writes_files(trained: Path, tmp_path: Path) -> None
     assert len((tmp_path / "out").read_text("utf-8").splitlines()) == 1
 
 
-def test_a_killed_run_resumes_to_the_same_bits(
+def test_a_run_killed_at_random_steps_resumes_to_the_same_bits(
     trained: Path, dataset: Path, tmp_path: Path
 ) -> None:
-    process = start(*train(dataset, tmp_path / "run"))
-    while not (tmp_path / "run" / "checkpoints" / "step-00000004").exists():
-        assert process.poll() is None, process.communicate()[1]
-        time.sleep(0.02)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    assert not (tmp_path / "run" / "train.json").exists()
-    succeed(*train(dataset, tmp_path / "run"))
-    resumed, uninterrupted = weights(tmp_path / "run"), weights(trained)
+    """Weights, optimizer, dropout's random state; hence also data, schedule and accumulation."""
+    run_dir = tmp_path / "run"
+    metrics = run_dir / "metrics.jsonl"
+    steps = sorted(random.Random(5).sample(range(1, STEPS), 3))
+    for step in steps:
+        process = start(*train(dataset, run_dir))
+        while not (metrics.exists() and f'{{"step": {step},' in metrics.read_text()):
+            assert process.poll() is None, process.communicate()[1]
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    assert not (run_dir / "train.json").exists()
+    succeed(*train(dataset, run_dir))
+    resumed, uninterrupted = weights(run_dir), weights(trained)
     assert resumed.keys() == uninterrupted.keys()
     for name in uninterrupted:
         np.testing.assert_array_equal(resumed[name], uninterrupted[name], err_msg=name)
+    for row, expected in zip(figures(run_dir), figures(trained), strict=True):
+        assert row == expected
 
 
 def test_a_terminated_run_saves_a_checkpoint_and_exits_0(dataset: Path, tmp_path: Path) -> None:
@@ -162,6 +183,20 @@ def test_a_terminated_run_saves_a_checkpoint_and_exits_0(dataset: Path, tmp_path
     shortened = train(dataset, tmp_path / "run", "--train_steps=1")
     succeed(*shortened)  # the interim checkpoint, past step 1, is all there is to average
     assert (tmp_path / "run" / "averaged").is_dir()
+
+
+def test_a_dry_run_tells_what_training_needs_and_writes_nothing(
+    dataset: Path, tmp_path: Path
+) -> None:
+    text = succeed(*train(dataset, tmp_path / "run", "--dry_run"))
+    lines = dict(line.split(maxsplit=1) for line in text.splitlines())
+    assert lines.keys() == {"parameters", "batch", "memory", "speed", "training"}
+    assert int(lines["parameters"].replace(",", "")) > 500 * 32
+    assert "in 2 part(s); the widest of" in lines["batch"]
+    assert re.match(r"[0-9.]+ GiB", lines["memory"])
+    assert re.match(r"[0-9,]+ tokens/s", lines["speed"])
+    assert lines["training"].startswith(f"{STEPS} updates")
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_finished_run_is_left_alone(trained: Path, dataset: Path) -> None:

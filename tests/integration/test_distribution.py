@@ -1,5 +1,6 @@
-"""The number of replicas changes nothing: eight devices make the updates of one."""
+"""N replicas that accumulate gradients k times make the updates of one device, for any N · k."""
 
+import functools
 from collections.abc import Iterator
 
 import keras
@@ -34,21 +35,38 @@ def uneven_batches() -> Iterator[dict[str, np.ndarray]]:
         yield batch
 
 
-def train(strategy: tf.distribute.Strategy) -> Trained:
+def train(
+    strategy: tf.distribute.Strategy,
+    *,
+    gradient_accumulation: int = 1,
+    compiled: bool = False,
+    precision: str = "float32",
+) -> Trained:
     """Trains a tiny model for a few updates; returns each step's figures and the weights."""
     keras.utils.set_random_seed(7)
     config = TransformerConfig(
         num_layers=1, model_dim=16, feed_forward_dim=24, num_heads=2, dropout=0.0
     )
-    with strategy.scope():
-        learner = Learner(Transformer(config, VOCABULARY), label_smoothing=0.1)
-        learner.compile(optimizer=keras.optimizers.SGD(), jit_compile=False)
+    keras.config.set_dtype_policy(precision)
+    try:
+        with strategy.scope():
+            learner = Learner(
+                Transformer(config, VOCABULARY),
+                label_smoothing=0.1,
+                gradient_accumulation=gradient_accumulation,
+                compile_gradients=compiled,
+            )
+            learner.compile(
+                optimizer=keras.optimizers.SGD(), jit_compile=False, auto_scale_loss=False
+            )
+    finally:
+        keras.config.set_dtype_policy("float32")
     figures: list[dict[str, float]] = []
     record = keras.callbacks.LambdaCallback(
         on_train_batch_end=lambda _, logs: figures.append(dict(logs))
     )
-    spec = {side: tf.TensorSpec([None, None], tf.int32) for side in ("source", "target")}
-    batches = tf.data.Dataset.from_generator(uneven_batches, output_signature=spec)
+    several = [tf.data.Dataset.from_tensors(batch) for batch in uneven_batches()]
+    batches = functools.reduce(tf.data.Dataset.concatenate, several)
     learner.fit(
         distribute(batches, strategy),
         steps_per_epoch=STEPS,
@@ -56,41 +74,61 @@ def train(strategy: tf.distribute.Strategy) -> Trained:
         verbose=0,
         callbacks=[LearningRateSchedule(model_dim=16, warmup_steps=1, scale=4.0), record],
     )
+    assert learner.programs == (2 if compiled else 1)  # lengths 5 and 9
     weights = learner.transformer.trainable_variables
     return figures, [keras.ops.convert_to_numpy(weight) for weight in weights]
 
 
-@pytest.fixture(scope="module")
-def eight_replicas(eight_cpus: list[str]) -> Trained:
-    """The run under MirroredStrategy on eight devices."""
-    return train(
-        tf.distribute.MirroredStrategy(
-            eight_cpus, cross_device_ops=tf.distribute.ReductionToOneDevice()
-        )
+def mirrored(devices: list[str]) -> tf.distribute.Strategy:
+    """MirroredStrategy that may live beside others."""
+    return tf.distribute.MirroredStrategy(
+        devices, cross_device_ops=tf.distribute.ReductionToOneDevice()
     )
 
 
 @pytest.fixture(scope="module")
 def one_device(eight_cpus: list[str]) -> Trained:
-    """The same run without a strategy."""
+    """The run without a strategy."""
     del eight_cpus  # only orders the set-up of devices
     return train(tf.distribute.get_strategy())
 
 
-def test_eight_replicas_report_the_losses_of_one_device(
-    eight_replicas: Trained, one_device: Trained
+@pytest.mark.parametrize(("replicas", "accumulation"), [(8, 1), (2, 4), (1, 8)])
+def test_replicas_and_accumulation_make_the_updates_of_one_device(
+    eight_cpus: list[str], one_device: Trained, replicas: int, accumulation: int
 ) -> None:
-    for eight, one in zip(eight_replicas[0], one_device[0], strict=True):
-        assert eight.keys() == one.keys()
+    strategy = mirrored(eight_cpus[:replicas]) if replicas > 1 else tf.distribute.get_strategy()
+    figures, weights = train(strategy, gradient_accumulation=accumulation)
+    for several, one in zip(figures, one_device[0], strict=True):
+        assert several.keys() == one.keys()
         for name in one:
-            np.testing.assert_allclose(eight[name], one[name], rtol=1e-6, err_msg=name)
+            np.testing.assert_allclose(several[name], one[name], rtol=1e-6, err_msg=name)
+    for received, wanted in zip(weights, one_device[1], strict=True):
+        np.testing.assert_allclose(received, wanted, atol=2e-6)
 
 
-def test_eight_replicas_reach_the_weights_of_one_device(
-    eight_replicas: Trained, one_device: Trained
+@pytest.mark.parametrize(
+    ("precision", "compiled", "tolerance"),
+    [("mixed_bfloat16", False, 3e-2), ("mixed_float16", True, 5e-3)],
+)
+def test_xla_and_mixed_precision_work_on_replicas(
+    eight_cpus: list[str],
+    one_device: Trained,
+    precision: str,
+    compiled: bool,
+    tolerance: float,
 ) -> None:
-    for eight, one in zip(eight_replicas[1], one_device[1], strict=True):
-        np.testing.assert_allclose(eight, one, atol=2e-6)
+    """With accumulation too, which XLA compiles as a loop."""
+    figures, weights = train(
+        mirrored(eight_cpus[:2]), gradient_accumulation=2, compiled=compiled, precision=precision
+    )
+    for mixed, one in zip(figures, one_device[0], strict=True):
+        assert mixed["loss"] == pytest.approx(one["loss"], rel=tolerance)
+        assert mixed["finite"] == 1.0
+        assert mixed["loss_scale"] == (2.0**15 if precision == "mixed_float16" else 1.0)
+    for mixed_weights, one_weights in zip(weights, one_device[1], strict=True):
+        assert mixed_weights.dtype == np.float32
+        np.testing.assert_allclose(mixed_weights, one_weights, atol=10 * tolerance)
 
 
 def test_replicas_hold_different_numbers_of_tokens() -> None:

@@ -1,15 +1,22 @@
-"""A whole run under MirroredStrategy: evaluation, checkpoints, resuming and averaging."""
+"""Whole runs on several replicas and workers: evaluation, checkpoints, resuming, averaging."""
 
+import contextlib
 import json
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
 from model.config import SearchConfig, TransformerConfig
 from pipeline.builtin import generate_pairs
 from pipeline.schema import load_dataset
-from tests.integration.commands import succeed
+from tests.integration.commands import start, succeed
 from trainer import training
 from trainer.config import TrainingConfig
 
@@ -61,3 +68,101 @@ def test_a_mirrored_run_stops_resumes_and_finishes(
     assert [row["step"] for row in rows if "dev/bleu" in row] == [2, 4]
     result = json.loads((tmp_path / "run/train.json").read_text())
     assert result["averaged_steps"] == [2, 4]
+
+
+def test_a_run_that_gains_no_more_ends_early_and_is_finished(
+    dataset_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scores = iter([5.0, 7.0, 6.0, 7.0, 1.0])  # the last is not asked for
+    monkeypatch.setattr(training, "evaluate_dev", lambda *_, **__: {"bleu": next(scores)})
+    config = TrainingConfig(
+        dataset_dir=str(dataset_dir),
+        run_dir=str(tmp_path / "run"),
+        train_steps=9,
+        tokens_per_batch=256,
+        checkpoint_every_steps=1,
+        keep_checkpoints=1,
+        average_checkpoints=1,
+        eval_every_steps=1,
+        early_stopping_patience=2,
+    )
+    small = TransformerConfig(num_layers=1, model_dim=16, feed_forward_dim=16, num_heads=2)
+    search = SearchConfig(beam_size=1, extra_length=1)
+    for _ in range(2):  # the second time it is finished
+        assert training.train(small, config, search, load_dataset(dataset_dir))
+        assert json.loads((tmp_path / "run/train.json").read_text())["steps"] == 4
+    assert [path.name for path in (tmp_path / "run/best").iterdir()] == ["step-00000002"]
+    assert next(scores) == 1.0
+
+
+# Adam divides by the gradient's size: with the paper's ε, rounding errors would decide the sign.
+TINY = """
+    --num_layers=1 --model_dim=16 --feed_forward_dim=16 --num_heads=2 --dropout=0
+    --tokens_per_batch=256 --warmup_steps=5 --learning_rate_scale=2 --adam_epsilon=1e-3
+    --log_every_steps=1 --beam_size=1 --extra_length=1
+""".split()  # noqa: SIM905 (a command line is read more easily than a list)
+
+
+@contextlib.contextmanager
+def two_workers(*arguments: object) -> Iterator[list[subprocess.Popen[str]]]:
+    """Starts the training command as two workers of this machine, the chief first."""
+    with contextlib.ExitStack() as sockets:
+        held = [sockets.enter_context(socket.socket()) for _ in range(2)]
+        for each in held:
+            each.bind(("127.0.0.1", 0))
+        addresses = [f"127.0.0.1:{each.getsockname()[1]}" for each in held]
+    cluster = {"worker": addresses}
+    workers = []
+    try:
+        for index in range(2):
+            task = {"type": "worker", "index": index}
+            config = {"TF_CONFIG": json.dumps({"cluster": cluster, "task": task})}
+            workers.append(start("-m", "trainer.task", *TINY, *arguments, variables=config))
+        yield workers
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.wait()
+
+
+def last_weights(run_dir: Path) -> dict[str, np.ndarray]:
+    last = max((run_dir / "checkpoints").glob("step-*"))
+    with np.load(last / "weights.npz") as file:
+        return dict(file)
+
+
+def test_two_workers_stop_together_resume_and_make_the_updates_of_one_process(
+    dataset_dir: Path, tmp_path: Path
+) -> None:
+    run_dir, alone = tmp_path / "workers", tmp_path / "alone"
+    command = (f"--dataset_dir={dataset_dir}", f"--run_dir={run_dir}")
+    metrics = run_dir / "metrics.jsonl"
+    with two_workers(*command, "--train_steps=100000") as workers:
+        while not (metrics.exists() and metrics.read_text()):
+            assert all(worker.poll() is None for worker in workers), workers[0].communicate()
+            time.sleep(0.02)
+        workers[1].send_signal(signal.SIGTERM)  # not the one that writes
+        for worker in workers:
+            _, stderr = worker.communicate(timeout=100)
+            assert worker.returncode == 0, stderr
+            assert "same command again" in stderr
+    (interrupted,) = (run_dir / "checkpoints").iterdir()
+    steps = json.loads((interrupted / "checkpoint.json").read_text())["step"] + 2
+    with two_workers(*command, f"--train_steps={steps}") as workers:
+        errors = [worker.communicate(timeout=100)[1] for worker in workers]
+    assert [worker.returncode for worker in workers] == [0, 0], errors
+    assert "loss" in errors[0] and "loss" not in errors[1]  # the chief alone reports
+    rows = [json.loads(row) for row in metrics.read_text().splitlines()]
+    assert [row["step"] for row in rows] == list(range(1, steps + 1))
+    # Two parts on one device are the same batches as one part on each of two.
+    succeed(
+        "-m", "trainer.task", *TINY, f"--dataset_dir={dataset_dir}", f"--run_dir={alone}",
+        f"--train_steps={steps}", "--gradient_accumulation=2",
+    )  # fmt: skip
+    one = [json.loads(row) for row in (alone / "metrics.jsonl").read_text().splitlines()]
+    for workers_row, row in zip(rows, one, strict=True):
+        assert workers_row["train/nll"] == pytest.approx(row["train/nll"], rel=1e-4)
+    expected = last_weights(alone)
+    for name, weights in last_weights(run_dir).items():
+        np.testing.assert_allclose(weights, expected[name], atol=1e-4, err_msg=name)
+    assert json.loads((run_dir / "train.json").read_text())["steps"] == steps

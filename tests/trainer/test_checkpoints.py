@@ -15,6 +15,7 @@ from trainer.checkpoints import (
     list_checkpoints,
     load_weights,
     restore_latest,
+    save_best,
     save_checkpoint,
 )
 from trainer.learner import Learner
@@ -84,6 +85,20 @@ def test_a_restored_learner_drops_the_same_units(tmp_path: Path, make_learner: M
     )
 
 
+def test_the_scale_of_the_loss_is_restored(tmp_path: Path, make_learner: MakeLearner) -> None:
+    keras.config.set_dtype_policy("mixed_float16")
+    try:
+        saved, other = make_learner(), make_learner()
+    finally:
+        keras.config.set_dtype_policy("float32")
+    assert saved.loss_scale is not None and other.loss_scale is not None
+    saved.loss_scale.scale.assign(4.0)
+    saved.loss_scale.good_updates.assign(17)
+    save(tmp_path, saved, 1)
+    restore_latest(tmp_path, other)
+    assert (float(other.loss_scale.scale), int(other.loss_scale.good_updates)) == (4.0, 17)
+
+
 def test_nothing_is_restored_where_nothing_was_saved(
     tmp_path: Path, make_learner: MakeLearner
 ) -> None:
@@ -109,6 +124,24 @@ def test_an_interim_checkpoint_displaces_none_and_goes_with_the_next(
     assert steps(tmp_path) == [5, 10, 13]
     save(tmp_path, learner, 15, keep=2)
     assert steps(tmp_path) == [10, 15]
+
+
+def test_the_best_weights_replace_those_before(tmp_path: Path, make_learner: MakeLearner) -> None:
+    learner = make_learner()
+    with pytest.raises(UserError, match="no checkpoint 'best'"):
+        find_checkpoint(tmp_path, "best")
+    for step in (4, 8):
+        update(learner, step)
+        save_best(tmp_path, learner.transformer, step=step)
+    best = find_checkpoint(tmp_path, "best")
+    assert (best.step, steps(tmp_path)) == (8, [])
+    assert [path.name for path in (tmp_path / "best").iterdir()] == ["step-00000008"]
+    other = make_learner()
+    load_weights(best, other.transformer)
+    for received, wanted in zip(
+        other.transformer.trainable_variables, learner.transformer.trainable_variables, strict=True
+    ):
+        np.testing.assert_array_equal(received, wanted)
 
 
 def test_a_killed_write_leaves_the_earlier_checkpoint_in_force(

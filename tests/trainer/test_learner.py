@@ -1,6 +1,7 @@
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -8,6 +9,7 @@ import tensorflow as tf
 from model.config import TransformerConfig
 from model.transformer import Transformer
 from trainer.learner import Learner
+from trainer.loss_scale import GROWTH_UPDATES, INITIAL_SCALE, LossScale
 
 MakeLearner = Callable[..., Learner]
 Batch = dict[str, tf.Tensor]
@@ -73,11 +75,19 @@ class Adam:
         return changes
 
 
-@pytest.mark.parametrize("jit_compile", [False, True])
+@pytest.mark.parametrize(("jit_compile", "accumulation"), [(False, 1), (False, 4), (True, 2)])
 def test_updates_are_those_computed_by_hand(
-    make_learner: MakeLearner, without_dropout: TransformerConfig, jit_compile: bool
+    make_learner: MakeLearner,
+    without_dropout: TransformerConfig,
+    jit_compile: bool,
+    accumulation: int,
 ) -> None:
-    learner = make_learner(without_dropout, label_smoothing=SMOOTHING, jit_compile=jit_compile)
+    learner = make_learner(
+        without_dropout,
+        label_smoothing=SMOOTHING,
+        jit_compile=jit_compile,
+        gradient_accumulation=accumulation,
+    )
     learner.optimizer.learning_rate = RATE
     adam = Adam([weights.shape for weights in weights_of(learner)])
     for _ in range(2):
@@ -122,6 +132,127 @@ def test_dropout_is_active_while_training(make_learner: MakeLearner) -> None:
     learner.optimizer.learning_rate = 0.0  # so that the weights stay what they are
     losses = [float(learner.train_step(batch_of())["nll"]) for _ in range(2)]
     assert losses[0] != losses[1]
+
+
+def test_each_part_of_a_batch_drops_other_units(make_learner: MakeLearner) -> None:
+    """Four equal rows in four parts, so only dropout can make their losses differ."""
+    equal = {"source": tf.constant([SOURCE[0]] * 4), "target": tf.constant([TARGET[0]] * 4)}
+    learner = make_learner(gradient_accumulation=4)
+    states = learner.transformer.non_trainable_variables
+    before = [state.numpy() for state in states]
+    learner.train_step(equal)
+    assert [list(state.numpy() - old) for state, old in zip(states, before, strict=True)] == [
+        [0, 4]
+    ] * len(states)
+
+
+def test_an_update_that_is_not_finite_is_counted_and_changes_nothing(
+    make_learner: MakeLearner,
+) -> None:
+    learner = make_learner()
+    learner.train_step(batch_of())
+    broken = learner.transformer.trainable_variables[-1]
+    broken.assign(tf.fill(broken.shape, float("nan")))
+    before = weights_of(learner) + means_of(learner)
+    logs = learner.train_step(batch_of())
+    assert not np.isfinite(float(logs["loss"]))
+    assert float(logs["finite"]) == 0.0
+    assert int(learner.optimizer.iterations) == 2
+    for received, wanted in zip(weights_of(learner) + means_of(learner), before, strict=True):
+        np.testing.assert_array_equal(received, wanted)
+
+
+@pytest.fixture
+def float16() -> Iterator[None]:
+    """Makes models of mixed float16."""
+    keras.config.set_dtype_policy("mixed_float16")
+    yield
+    keras.config.set_dtype_policy("float32")
+
+
+def test_a_loss_scaled_too_much_is_scaled_less(make_learner: MakeLearner, float16: None) -> None:
+    learner = make_learner()
+    assert learner.loss_scale is not None
+    learner.loss_scale.scale.assign(2.0**40)
+    before = weights_of(learner)
+    logs = learner.train_step(batch_of())
+    assert (float(logs["finite"]), float(logs["loss_scale"])) == (0.0, 2.0**40)
+    assert np.isfinite(float(logs["loss"]))
+    assert float(learner.loss_scale.scale) == 2.0**39
+    for received, wanted in zip(weights_of(learner), before, strict=True):
+        np.testing.assert_array_equal(received, wanted)
+    assert int(learner.loss_scale.good_updates) == 0
+
+
+def test_the_scale_of_the_loss_does_not_change_the_update(
+    make_learner: MakeLearner, without_dropout: TransformerConfig, float16: None
+) -> None:
+    scaled, plain = make_learner(without_dropout), make_learner(without_dropout)
+    for mine, theirs in zip(plain.transformer.trainable_variables, weights_of(scaled), strict=True):
+        mine.assign(theirs)
+    assert plain.loss_scale is not None
+    plain.loss_scale.scale.assign(1.0)
+    losses = [float(learner.train_step(batch_of())["loss"]) for learner in (scaled, plain)]
+    assert losses[0] == losses[1]
+    for received, wanted in zip(means_of(scaled), means_of(plain), strict=True):
+        np.testing.assert_allclose(received, wanted, rtol=0.02, atol=1e-5)
+
+
+def test_the_scale_of_the_loss_grows_after_many_good_updates() -> None:
+    scale = LossScale()
+    for _ in range(GROWTH_UPDATES - 1):
+        scale.update(tf.constant(True))
+    assert (float(scale.scale), int(scale.good_updates)) == (INITIAL_SCALE, GROWTH_UPDATES - 1)
+    scale.update(tf.constant(True))
+    assert (float(scale.scale), int(scale.good_updates)) == (2 * INITIAL_SCALE, 0)
+    scale.update(tf.constant(True))
+    scale.update(tf.constant(False))
+    assert (float(scale.scale), int(scale.good_updates)) == (INITIAL_SCALE, 0)
+
+
+def test_loss_softmax_and_norms_are_computed_in_float32(
+    make_learner: MakeLearner, float16: None
+) -> None:
+    learner = make_learner()
+    graph = tf.function(learner.train_step, autograph=False).get_concrete_function(batch_of())
+    operations = [
+        operation
+        for function in (graph.graph, *_inner_graphs(graph.graph))
+        for operation in function.get_operations()
+    ]
+    types: dict[str, set[tf.DType]] = {}
+    for operation in operations:
+        if operation.inputs:
+            types.setdefault(operation.type, set()).add(operation.inputs[0].dtype)
+    assert types["Softmax"] == types["Exp"] == types["Log"] == types["Rsqrt"] == {tf.float32}
+    assert types["BatchMatMulV2"] == {tf.float16}
+
+
+def _inner_graphs(graph: tf.Graph) -> list[tf.Graph]:
+    return [function.graph for function in graph._functions.values()]
+
+
+def test_replicas_drop_different_units(make_learner: MakeLearner, eight_cpus: list[str]) -> None:
+    strategy = tf.distribute.MirroredStrategy(
+        eight_cpus[:2], cross_device_ops=tf.distribute.ReductionToOneDevice()
+    )
+    with strategy.scope():
+        learner = make_learner()
+    learner.separate_dropout()
+
+    @tf.function(autograph=False)
+    def logits() -> tf.Tensor:
+        whole = batch_of()
+        return strategy.run(
+            lambda: learner.transformer(whole["source"], whole["target"], training=True)
+        )
+
+    for _ in range(2):
+        one, two = strategy.experimental_local_results(logits())
+        assert np.abs(one - two).max() > 0.01
+    for state in learner.transformer.non_trainable_variables:
+        one, two = strategy.experimental_local_results(state.value)
+        assert list(two - one) == [1, 0]
 
 
 def test_two_replicas_make_the_update_of_one_when_padding_is_uneven(

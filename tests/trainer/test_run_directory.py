@@ -40,6 +40,7 @@ def make_training(tmp_path: Path, **changes: Any) -> TrainingConfig:
         "run_dir": str(tmp_path / "run"),
         "train_steps": 12,
         "tokens_per_batch": 345,
+        "gradient_accumulation": 2,
         "warmup_steps": 6,
         "learning_rate_scale": 0.1,
         "adam_beta_1": 0.8,
@@ -50,6 +51,8 @@ def make_training(tmp_path: Path, **changes: Any) -> TrainingConfig:
         "seed": 3,
         "mixed_precision": "bfloat16",
         "jit_compile": True,
+        "nan_policy": "skip",
+        "max_skipped_steps": 3,
         "log_every_steps": 4,
         "checkpoint_every_steps": 5,
         "checkpoint_every_minutes": 2.5,
@@ -57,6 +60,8 @@ def make_training(tmp_path: Path, **changes: Any) -> TrainingConfig:
         "average_checkpoints": 6,
         "eval_every_steps": 8,
         "eval_sentences": 9,
+        "early_stopping_patience": 11,
+        "dry_run": True,
     }
     return TrainingConfig(**{**values, **changes})
 
@@ -69,6 +74,16 @@ def test_the_sample_values_differ_from_every_default(tmp_path: Path) -> None:
     for config in (TRANSFORMER, make_training(tmp_path), SEARCH):
         for field in dataclasses.fields(config):
             assert getattr(config, field.name) != field.default, field.name
+
+
+def test_a_worker_that_does_not_write_leaves_the_directory_alone(
+    tmp_path: Path, tiny_dataset: Dataset
+) -> None:
+    other = open_run(TRANSFORMER, make_training(tmp_path), SEARCH, tiny_dataset, write=False)
+    assert not (tmp_path / "run").exists()
+    assert start(tmp_path, tiny_dataset) == other
+    with pytest.raises(UserError, match="--seed was 3, now 4"):
+        open_run(TRANSFORMER, make_training(tmp_path, seed=4), SEARCH, tiny_dataset, write=False)
 
 
 def test_a_run_is_read_as_it_was_opened(tmp_path: Path, tiny_dataset: Dataset) -> None:
@@ -133,7 +148,10 @@ def test_a_resumed_run_may_change_what_does_not_alter_its_course(
     changes: dict[str, Any] = {
         "train_steps": 13,
         "dataset_dir": "moved",
+        "gradient_accumulation": 1,
         "jit_compile": False,
+        "nan_policy": "stop",
+        "max_skipped_steps": 1,
         "log_every_steps": 1,
         "checkpoint_every_steps": 1,
         "checkpoint_every_minutes": 1.0,
@@ -141,6 +159,8 @@ def test_a_resumed_run_may_change_what_does_not_alter_its_course(
         "average_checkpoints": 2,
         "eval_every_steps": 1,
         "eval_sentences": 1,
+        "early_stopping_patience": 1,
+        "dry_run": False,
     }
     start(tmp_path, tiny_dataset, **changes)
     assert load_run(tmp_path / "run").training == make_training(tmp_path, **changes)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import tensorflow as tf
 
-from trainer.telemetry import MetricsWriter, Progress, duration
+from trainer.telemetry import MetricsWriter, Progress, duration, read_metric
 
 
 def rows_of(run_dir: Path) -> list[dict[str, float]]:
@@ -38,7 +38,6 @@ def test_tensorboard_has_the_same_scalars(tmp_path: Path) -> None:
     writer = MetricsWriter(tmp_path, 0)
     writer.write(3, {"train/loss": 2.5, "train/nll": 2.0})
     writer.write(9, {"dev/bleu": 31.25})
-    writer.close()
     assert tensorboard_scalars(tmp_path) == [
         (3, "train/loss", 2.5),
         (3, "train/nll", 2.0),
@@ -50,7 +49,6 @@ def test_rows_past_the_resumed_step_are_dropped(tmp_path: Path) -> None:
     first = MetricsWriter(tmp_path, 0)
     for step in (2, 4, 6):
         first.write(step, {"train/loss": float(step)})
-    first.close()
     resumed = MetricsWriter(tmp_path, 4)
     resumed.write(6, {"train/loss": -6.0})
     assert [(row["step"], row["train/loss"]) for row in rows_of(tmp_path)] == [
@@ -94,3 +92,15 @@ def test_progress_without_a_terminal_tells_the_time_left(
         progress.report("loss 2.500")
     monkeypatch.undo()
     assert "step 60/100  loss 2.500  1m20s left" in caplog.text
+
+
+def test_a_figure_is_read_back_in_order(tmp_path: Path) -> None:
+    assert read_metric(tmp_path, "dev/bleu") == []
+    writer = MetricsWriter(tmp_path, 0)
+    for step, values in ((1, {"dev/bleu": 3.0}), (2, {"train/loss": 9.0}), (4, {"dev/bleu": 5.0})):
+        writer.write(step, values)
+    with (tmp_path / "metrics.jsonl").open("a") as file:
+        file.write('{"step": 5, "dev/bl')  # a kill came between
+    assert read_metric(tmp_path, "dev/bleu") == [3.0, 5.0]
+    assert read_metric(tmp_path, "dev/bleu", last_step=4) == [3.0, 5.0]
+    assert read_metric(tmp_path, "dev/bleu", last_step=3) == [3.0]

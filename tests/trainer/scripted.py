@@ -1,0 +1,69 @@
+"""A stand-in for the learner, whose figures are given, for tests of what happens around updates."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from trainer.callbacks import Checkpointing
+from trainer.checkpoints import list_checkpoints
+from trainer.config import TrainingConfig
+
+COLUMNS = ("loss", "nll", "source_tokens", "target_tokens", "loss_scale")
+PLAIN = (2.0, 1.0, 10.0, 10.0, 1.0)
+Row = tuple[float, ...]
+
+
+class ScriptedLearner(keras.Model):
+    """Reports for update n the figures of row n, and changes nothing but the count of updates."""
+
+    programs = 1
+    loss_scale = None
+    batch_shape = (3, 7, 9)
+    waiting_since: float | None = None
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        super().__init__()
+        self.transformer = keras.Sequential([keras.layers.Input((1,)), keras.layers.Dense(1)])
+        self.rows = tf.constant(rows, tf.float32)
+        self.built = True
+        optimizer = keras.optimizers.SGD(0.25)
+        optimizer.build(self.transformer.trainable_variables)
+        self.compile(optimizer=optimizer, jit_compile=False)
+
+    def train_step(self, data: tf.Tensor) -> dict[str, tf.Tensor]:
+        row = tf.gather(self.rows, self.optimizer.iterations.value)
+        variables = self.transformer.trainable_variables
+        self.optimizer.apply([tf.zeros(variable.shape) for variable in variables], variables)
+        logs = dict(zip(COLUMNS, tf.unstack(row, num=len(COLUMNS)), strict=True))
+        return {
+            **logs,
+            "finite": tf.cast(tf.math.is_finite(logs["loss"] + logs["nll"]), tf.float32),
+        }
+
+
+class AfterUpdate(keras.callbacks.Callback):
+    """Calls a function with the number of each update of this session."""
+
+    def __init__(self, function: Callable[[int], object]) -> None:
+        super().__init__()
+        self._function = function
+
+    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
+        self._function(batch + 1)
+
+
+def fit(learner: ScriptedLearner, updates: int, *used: keras.callbacks.Callback) -> None:
+    data = tf.data.Dataset.from_tensors(tf.zeros((1,))).repeat()
+    learner.fit(data, steps_per_epoch=updates, callbacks=list(used), verbose=0, shuffle=False)
+
+
+def checkpointing(run_dir: Path, **settings: Any) -> Checkpointing:
+    values = {"checkpoint_every_minutes": 0.0, "train_steps": 100, **settings}
+    return Checkpointing(run_dir, TrainingConfig(**values), seconds_before=0.0)
+
+
+def steps(run_dir: Path, folder: str = "checkpoints") -> list[int]:
+    return [checkpoint.step for checkpoint in list_checkpoints(run_dir, folder)]

@@ -1,0 +1,36 @@
+from collections.abc import Callable
+
+import pytest
+import tensorflow as tf
+
+from pipeline.errors import UserError
+from trainer.config import TrainingConfig
+from trainer.failures import failures_explained
+
+TRAINING = TrainingConfig(tokens_per_batch=777, gradient_accumulation=3)
+
+
+def exhaust_memory() -> None:
+    tf.zeros((2**58,), tf.int8)  # no machine has an exbibyte to give
+
+
+def lose_a_worker() -> None:
+    raise tf.errors.UnavailableError(None, None, "Socket closed\nand more")
+
+
+@pytest.mark.parametrize(
+    ("fail", "expected"),
+    [
+        (exhaust_memory, "out of memory with --tokens_per_batch=777 .*double --gradient_accumu"),
+        (lose_a_worker, "lost another worker; start the same command again on all"),
+    ],
+)
+def test_a_failure_says_what_to_do(fail: Callable[[], None], expected: str) -> None:
+    with pytest.raises(UserError, match=expected) as explained, failures_explained(TRAINING):
+        fail()
+    assert "\n" not in str(explained.value)
+
+
+def test_other_errors_pass_through() -> None:
+    with pytest.raises(ZeroDivisionError), failures_explained(TRAINING):
+        raise ZeroDivisionError
