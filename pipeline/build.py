@@ -9,6 +9,7 @@ Between two stages the driver sees reports and counts only, never the corpus.
 import collections
 import functools
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 from absl import logging
@@ -16,7 +17,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from pipeline import corpora, duplicates, holdout, manifest
 from pipeline.config import PreprocessConfig
-from pipeline.corpora import Block
+from pipeline.corpora import Block, group_blocks
 from pipeline.errors import UserError
 from pipeline.packing import Lengths, choose_shapes
 from pipeline.schema import (
@@ -47,6 +48,7 @@ from pipeline.subwords import load_subwords
 from pipeline.transforms import Stage, run_stage
 from pipeline.vocabularies import WordCounts, check_given, make_subwords
 
+_COUNTED_GROUPS = 16  # of blocks: so many files of counts to merge, however large the corpus
 _SAMPLED_PAIRS = 50_000  # for the length histogram: all of a small corpus, ≈ 1 s of a large one
 
 
@@ -174,8 +176,8 @@ class _Build:
             heldout.update(source for source, _ in pairs)
         self.heldout = frozenset(heldout)
 
-    def count(self) -> WordCounts:
-        """Counts the words of each side of the training pairs."""
+    def count(self, sides: Sequence[str]) -> WordCounts:
+        """Counts the words of some sides of the training pairs."""
         folder = self.staging.folder("counts")
         function = CountWords(
             self.staging.folder("pairs"),
@@ -183,11 +185,13 @@ class _Build:
             self.heldout,
             self.config.cleaning.drop_duplicates,
         )
-        self.run_stage(Stage("CountWords", function, folder), self.blocks["train"])
-        counts = {side: collections.Counter[str]() for side in SIDES}
-        for side, block in itertools.product(SIDES, self.blocks["train"]):
-            counts[side].update(dict(read_counts(folder, block.name, side)))
-        if not counts["source"]:
+        groups = group_blocks(self.blocks["train"], _COUNTED_GROUPS)
+        self.run_stage(Stage("CountWords", function, folder), groups)
+        counts = collections.defaultdict[str, int](int)
+        for side, group in itertools.product(sides, groups):
+            for word, count in read_counts(folder, group.name, side):
+                counts[word] += count
+        if not counts:
             raise UserError("no pair is left to train on after cleaning: give another corpus")
         return counts
 

@@ -51,6 +51,20 @@ class Block:
         return f"{self.split}-{self.index:05d}"
 
 
+@dataclasses.dataclass(frozen=True)
+class BlockGroup:
+    """Consecutive blocks of a split, for a stage whose results are merged over all of them."""
+
+    name: str
+    blocks: tuple[Block, ...]
+
+    @property
+    def lines(self) -> int:
+        """Returns the lines of all its blocks."""
+        return sum(block.lines for block in self.blocks)
+
+
+Unit = Block | BlockGroup  # of work
 _Cut = tuple[int, Span, Span]  # lines, source, target
 
 
@@ -82,6 +96,13 @@ def cut_blocks(
         pairs = sum(lines for lines, _, _ in cut)
         corpora.append(Corpus(split, given.name, digest.hexdigest(), pairs))
     return blocks, corpora
+
+
+def group_blocks(blocks: Sequence[Block], groups: int) -> list[BlockGroup]:
+    """Returns the blocks in at most so many groups of equal size, named by their first blocks."""
+    size = max(1, -(-len(blocks) // groups))
+    parts = (tuple(blocks[start : start + size]) for start in range(0, len(blocks), size))
+    return [BlockGroup(part[0].name, part) for part in parts]
 
 
 def read_span(span: Span, *, strict: bool = True) -> list[str]:

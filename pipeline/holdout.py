@@ -5,11 +5,12 @@ number of blocks or the engine. Their raw text goes into the dataset directory, 
 never needs the corpus again.
 """
 
+import heapq
 from collections.abc import Sequence
 
 from pipeline import storage
 from pipeline.corpora import Block, Span, read_span
-from pipeline.stages import Pair, Report, read_pairs, write_pairs
+from pipeline.stages import Pair, Report, read_candidates, read_pairs, write_pairs
 from pipeline.storage import write_atomically
 
 LARGEST_SHARE = 20  # at most one pair in 20 is held out for each of dev and test
@@ -26,7 +27,7 @@ def choose(
 
     Args:
       blocks: of the training text.
-      cleaned: what `CleanPairs` reported about each, candidates included.
+      cleaned: what `CleanPairs` reported about each.
       pairs_folder: where `CleanPairs` wrote.
       splits: those for which no files were given.
       holdout_pairs: wanted for each split; fewer when they would be over 5 % of the corpus.
@@ -34,10 +35,11 @@ def choose(
     kept = sum(r["lines"] - sum(r["dropped"].values()) for r in cleaned)
     each = min(holdout_pairs, kept // LARGEST_SHARE)
     places: dict[str, tuple[int, int]] = {}  # key → block, row of its first occurrence
-    for index, report in enumerate(cleaned):
-        for key, row in report["candidates"]:
+    for index, block in enumerate(blocks if splits and each else ()):
+        for key, row in read_candidates(pairs_folder, block.name):
             places.setdefault(key, (index, row))
-    least = [places[key] for key in sorted(places)[: each * len(splits)]]
+        places = dict(heapq.nsmallest(each * len(splits), places.items()))
+    least = list(places.values())
     pairs: dict[tuple[int, int], Pair] = {}
     for index in sorted({index for index, _ in least}):
         rows = read_pairs(pairs_folder, blocks[index].name)

@@ -12,7 +12,7 @@ from types import TracebackType
 
 from absl import logging
 
-from pipeline.corpora import Block
+from pipeline.corpora import Unit
 
 _SECONDS_BETWEEN_LOOKS = 0.5
 
@@ -20,9 +20,7 @@ _SECONDS_BETWEEN_LOOKS = 0.5
 class Progress:
     """A context manager around the run of a stage."""
 
-    def __init__(
-        self, verb: str, blocks: Sequence[Block], finished: Callable[[], set[str]]
-    ) -> None:
+    def __init__(self, verb: str, blocks: Sequence[Unit], finished: Callable[[], set[str]]) -> None:
         """Prepares to follow `blocks` until `finished` names each."""
         self._verb = verb
         self._blocks = list(blocks)

@@ -10,12 +10,13 @@ import dataclasses
 import hashlib
 import heapq
 import itertools
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pipeline import duplicates, storage, subwords, text
 from pipeline.cleaning import DUPLICATE, OVERLAP, TOO_LONG, PairRules, reason_to_drop
-from pipeline.corpora import Block, read_span
+from pipeline.corpora import Block, BlockGroup, read_span
 from pipeline.packing import Lengths, pack
 from pipeline.records import count_ids
 from pipeline.schema import (
@@ -40,9 +41,9 @@ Report = dict[str, Any]
 class CleanPairs:
     """Reads a block, normalises its lines, drops pairs by rule and writes the rest as TSV.
 
-    The report counts lines, sides that NFC changed and what each rule dropped. It names the
-    `candidates` pairs with the least sentence keys, as (key, row): the first of them over all
-    blocks may be held out.
+    The report counts lines, sides that NFC changed and what each rule dropped. A file names the
+    `candidates` pairs with the least sentence keys: the first of them over all blocks may be held
+    out.
     """
 
     folder: str
@@ -66,39 +67,44 @@ class CleanPairs:
         if is_train and self.rules.config.drop_duplicates:
             keys = [text.pair_key(*pair) for pair in pairs]
             duplicates.write_keys(self.folder, block.name, keys)
-        candidates = self._candidates(pairs) if is_train else []
+        if is_train and self.candidates:
+            self._write_candidates(block, pairs)
         return {
             "lines": block.lines,
             "recomposed": text.count_recomposed(itertools.chain(sources, targets)),
             "dropped": dropped,
-            "candidates": candidates,
         }
 
-    def _candidates(self, pairs: Sequence[Pair]) -> list[tuple[str, int]]:
+    def _write_candidates(self, block: Block, pairs: Sequence[Pair]) -> None:
         rows: dict[str, int] = {}
         for row, (source, _) in enumerate(pairs):
             rows.setdefault(text.sentence_key(source).hex(), row)
-        return heapq.nsmallest(self.candidates, rows.items())
+        least = heapq.nsmallest(self.candidates, rows.items())
+        path = f"{self.folder}/{block.name}.candidates"
+        write_atomically(path, json.dumps(least).encode())
 
 
 @dataclasses.dataclass(frozen=True)
 class CountWords:
-    """Counts the words of each side of a block's clean pairs, into a TSV of word and count."""
+    """Counts the words of each side of the clean pairs of blocks, into a TSV of word and count."""
 
     pairs_folder: str
     folder: str
     heldout: Heldout
     drop_duplicates: bool = False
 
-    def __call__(self, block: Block) -> Report:
-        """Processes one block."""
-        pairs, _ = training_pairs(
-            self.pairs_folder, block.name, self.heldout, drop_duplicates=self.drop_duplicates
-        )
-        for number, side in enumerate(SIDES):
-            counts = collections.Counter(word for pair in pairs for word in pair[number].split(" "))
-            rows = "".join(f"{word}\t{count}\n" for word, count in counts.items())
-            write_atomically(f"{self.folder}/{block.name}.{side}.tsv", rows.encode())
+    def __call__(self, group: BlockGroup) -> Report:
+        """Processes one group of blocks."""
+        counts = {side: collections.Counter[str]() for side in SIDES}
+        for block in group.blocks:
+            pairs, _ = training_pairs(
+                self.pairs_folder, block.name, self.heldout, drop_duplicates=self.drop_duplicates
+            )
+            for number, side in enumerate(SIDES):
+                counts[side].update(word for pair in pairs for word in pair[number].split(" "))
+        for side in SIDES:
+            rows = "".join(f"{word}\t{count}\n" for word, count in counts[side].items())
+            write_atomically(f"{self.folder}/{group.name}.{side}.tsv", rows.encode())
         return {}
 
 
@@ -185,6 +191,11 @@ def read_pairs(folder: str, name: str, first: int | None = None) -> list[Pair]:
     with storage.open_file(f"{folder}/{name}.tsv") as file:
         rows = [row[:-1].decode().partition("\t") for row in itertools.islice(file, first)]
     return [(source, target) for source, _, target in rows]
+
+
+def read_candidates(folder: str, name: str) -> list[tuple[str, int]]:
+    """Returns the keys and rows of the pairs of a block which `CleanPairs` named."""
+    return [(key, row) for key, row in json.loads(storage.read(f"{folder}/{name}.candidates"))]
 
 
 def read_counts(folder: str, name: str, side: str) -> Iterator[tuple[str, int]]:

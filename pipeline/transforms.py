@@ -16,7 +16,7 @@ import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from pipeline import storage
-from pipeline.corpora import Block
+from pipeline.corpora import Unit
 from pipeline.errors import UserError
 from pipeline.progress import Progress
 from pipeline.runners import make_runner, run_to_end
@@ -29,15 +29,15 @@ class Stage:
     """A function over blocks, the verb it is known by, and the folder of its reports."""
 
     verb: str
-    function: Callable[[Block], Report]
+    function: Callable[[Any], Report]  # of a block, or of a group
     folder: str
     options: Mapping[str, Any] = field(default_factory=dict)  # Beam's, for its file systems
 
-    def report_path(self, block: Block) -> str:
+    def report_path(self, block: Unit) -> str:
         """Returns the file whose existence means that the block is finished."""
         return f"{self.folder}/{block.name}.json"
 
-    def error_path(self, block: Block) -> str:
+    def error_path(self, block: Unit) -> str:
         """Returns the file that holds the message of a user's mistake in the block."""
         return f"{self.folder}/{block.name}.error"
 
@@ -46,7 +46,7 @@ class Stage:
         names = storage.entries(self.folder)
         return {name.removesuffix(".json") for name in names if name.endswith(".json")}
 
-    def process(self, block: Block) -> str:
+    def process(self, block: Unit) -> str:
         """Processes one block, unless it is finished, and returns its name."""
         storage.connect(self.options)
         if not storage.is_file(self.report_path(block)):
@@ -71,7 +71,7 @@ class ProcessBlocks(beam.PTransform):
         return blocks | "ProcessBlock" >> beam.Map(self._stage.process)
 
 
-def make_pipeline(stage: Stage, blocks: Sequence[Block], options: PipelineOptions) -> beam.Pipeline:
+def make_pipeline(stage: Stage, blocks: Sequence[Unit], options: PipelineOptions) -> beam.Pipeline:
     """Returns the pipeline that applies a stage to blocks, on the engine of the options.
 
     Raises:
@@ -86,7 +86,7 @@ def make_pipeline(stage: Stage, blocks: Sequence[Block], options: PipelineOption
     return pipeline
 
 
-def run_stage(stage: Stage, blocks: Sequence[Block], options: PipelineOptions) -> list[Report]:
+def run_stage(stage: Stage, blocks: Sequence[Unit], options: PipelineOptions) -> list[Report]:
     """Runs a stage over all blocks that lack a report; returns the reports in block order.
 
     Raises:
@@ -107,7 +107,7 @@ def run_stage(stage: Stage, blocks: Sequence[Block], options: PipelineOptions) -
     return collect(stage, blocks)
 
 
-def collect(stage: Stage, blocks: Sequence[Block]) -> list[Report]:
+def collect(stage: Stage, blocks: Sequence[Unit]) -> list[Report]:
     """Returns the reports of finished blocks in order, or raises the first block's error."""
     reports = []
     names = storage.entries(stage.folder)

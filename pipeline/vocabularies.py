@@ -4,9 +4,9 @@ The trainer and the served model rely on the special ids, and words are encoded 
 given subwords of other conventions are refused, before any work, rather than read in another way.
 """
 
-import collections
+import functools
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import sentencepiece
 from absl import logging
@@ -19,20 +19,20 @@ from pipeline.storage import write_atomically
 from pipeline.subwords import FILE_NAMES, LEARNERS, WORDPIECE, file_names, load_subwords
 from pipeline.wordpiece import MARK, SPECIAL
 
-WordCounts = dict[str, collections.Counter[str]]  # by side
+WordCounts = Mapping[str, int]
 
 _SPECIAL_IDS = {"padding": PADDING_ID, "end": END_ID, "unknown": UNKNOWN_ID}
 
 
 def make_subwords(
-    config: PreprocessConfig, folder: str, count: Callable[[], WordCounts]
+    config: PreprocessConfig, folder: str, count: Callable[[Sequence[str]], WordCounts]
 ) -> dict[str, Vocabulary]:
     """Takes the given subwords, or learns some unless an earlier run did.
 
     Args:
       config: resolved configuration.
       folder: where the files go, named by `subwords.file_names`.
-      count: returns the words of each side; called only to learn.
+      count: returns the words of some sides together; called only to learn.
 
     Returns:
       The vocabulary of each side, equal if they share one.
@@ -46,17 +46,17 @@ def make_subwords(
         for name, given in zip(distinct, config.subwords_model, strict=True):
             write_atomically(f"{folder}/{name}", storage.read(given))
     else:
-        counts = count()
         for name in distinct:
-            sides = [counts[side] for side in SIDES if names[side] == name]
-            _learn(config, f"{folder}/{name}", sum(sides, collections.Counter()))
+            sides = [side for side in SIDES if names[side] == name]
+            _learn(config, f"{folder}/{name}", functools.partial(count, sides))
     vocabularies = {name: _describe(config.subwords, folder, name) for name in distinct}
     return {side: vocabularies[name] for side, name in names.items()}
 
 
-def _learn(config: PreprocessConfig, path: str, counts: collections.Counter[str]) -> None:
+def _learn(config: PreprocessConfig, path: str, count: Callable[[], WordCounts]) -> None:
     kind, size = config.subwords, config.vocabulary_size
     if not storage.is_file(path) and size is not None:
+        counts = count()
         logging.info("LearnSubwords: %s of %d from %d distinct words", kind, size, len(counts))
         LEARNERS[kind](counts, size, path)
 

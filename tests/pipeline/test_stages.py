@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from pipeline import cleaning, duplicates, stages, subwords, text
-from pipeline.corpora import Block, Span
+from pipeline.corpora import Block, BlockGroup, Span
 from pipeline.errors import UserError
 from pipeline.records import unpack_ids
 from pipeline.schema import END_ID, Vocabulary, parse_example, read_records
@@ -68,18 +68,21 @@ def test_words_of_each_side_are_counted_without_what_is_held_out(tmp_path: Path)
     (tmp_path / "counts").mkdir()
     heldout: stages.Heldout = frozenset(["b", ("a", "c d e")])
     block = block_of(tmp_path, [], [])
-    stages.CountWords(str(tmp_path), str(tmp_path / "counts"), heldout)(block)
+    count = stages.CountWords(str(tmp_path), str(tmp_path / "counts"), heldout)
+    count(BlockGroup(block.name, (block, block)))
     source, target = (
         dict(stages.read_counts(str(tmp_path / "counts"), block.name, side))
         for side in ("source", "target")
     )
-    assert source == {"a": 1, "b": 7}
-    assert target == {"c": 2}
+    assert source == {"a": 2, "b": 14}
+    assert target == {"c": 4}
 
 
 def test_a_block_that_lost_every_pair_has_no_words(tmp_path: Path) -> None:
     stages.write_pairs(str(tmp_path), "train-00000", [])
-    stages.CountWords(str(tmp_path), str(tmp_path), frozenset())(block_of(tmp_path, [], []))
+    block = block_of(tmp_path, [], [])
+    count = stages.CountWords(str(tmp_path), str(tmp_path), frozenset())
+    count(BlockGroup(block.name, (block,)))
     assert not list(stages.read_counts(str(tmp_path), "train-00000", "target"))
 
 

@@ -9,13 +9,13 @@ import os
 import time
 
 from pipeline import transforms
-from pipeline.corpora import Block
+from pipeline.corpora import Unit
 
 VERB, BLOCK = "EncodePairs", "train-00002"
 _process = transforms.Stage.process
 
 
-def process(self: transforms.Stage, block: Block) -> str:
+def process(self: transforms.Stage, block: Unit) -> str:
     """Stands in for `Stage.process`."""
     if (self.verb, block.name) == (VERB, BLOCK):
         with contextlib.suppress(FileExistsError), open(os.environ["AMBUSH"], "x") as file:
