@@ -40,11 +40,12 @@ def test_at_most_five_percent_are_held_out(tmp_path: Path) -> None:
     assert len(chosen["test"]) == 10
 
 
-def test_a_repeated_source_is_held_out_once(tmp_path: Path) -> None:
+def test_a_repeated_source_is_held_out_once_as_it_first_stands(tmp_path: Path) -> None:
     repeated = [(source, f"{target} again") for source, target in PAIRS]
     blocks, reports = cleaned(tmp_path, PAIRS + repeated, 100)
     chosen = holdout.choose(blocks, reports, str(tmp_path), ["dev"], 20)
     assert len({source for source, _ in chosen["dev"]}) == 20
+    assert not any(target.endswith("again") for _, target in chosen["dev"])
 
 
 def test_held_out_pairs_become_raw_text_and_one_block(tmp_path: Path) -> None:
