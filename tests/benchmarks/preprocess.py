@@ -38,36 +38,36 @@ def main() -> None:
     )
     parser.add_argument("--work_dir", type=Path, required=True)
     parser.add_argument("--output", type=Path, default=Path("preprocess.json"))
-    parser.add_argument("--rounds", type=int, default=3, help="of the comparisons on Hansard")
+    parser.add_argument("--rounds", type=int, default=3, help="of comparisons on Hansard; 0: none")
     parser.add_argument("--large_pairs", type=int, default=4_500_000, help="0: no large corpus")
     arguments = parser.parse_args()
     work: Path = arguments.work_dir
     work.mkdir(parents=True, exist_ok=True)
-    texts = corpora.write(corpora.hansard(), work / "hansard")
+    results: dict[str, object] = {}
+    if arguments.rounds:
+        results |= compare_on_hansard(work, arguments.rounds)
+    if arguments.large_pairs:
+        scaled = measure_scale(work, arguments.large_pairs)
+        show("English–French, resampled", scaled)
+        results["scale"] = as_json(scaled)
+    arguments.output.write_text(json.dumps(results, indent=1) + "\n")
 
-    whole = {
+
+def compare_on_hansard(work: Path, rounds: int) -> dict[str, object]:
+    """Prints and returns the comparisons with a plain script and with SentencePiece."""
+    texts = corpora.write(corpora.hansard(), work / "hansard")
+    lines = 2 * count_lines(texts[0])
+    contenders = {
         "pipeline, 1 worker": lambda: preprocess(work, texts, workers=1),
         "pipeline, 2 workers": lambda: preprocess(work, texts, workers=2),
         "plain script": lambda: run_plain_script(work, texts),
     }
-    runs = {name: medians(each) for name, each in alternate(whole, arguments.rounds).items()}
-    lines = 2 * count_lines(texts[0])
-    rates = compare_encoding(work, texts, arguments.rounds)
-    results = {
-        "whole": {name: dataclasses.asdict(run) for name, run in runs.items()},
-        "whole_lines": lines,
-        "encoding_lines_per_cpu_second": rates,
-    }
-    show("Hansard, 468,007 pairs, medians", {name: (run, lines) for name, run in runs.items()})
+    runs = {name: (medians(each), lines) for name, each in alternate(contenders, rounds).items()}
+    rates = compare_encoding(work, texts, rounds)
+    show("Hansard, 468,007 pairs, medians", runs)
     for name, rate in rates.items():
         print(f"{name}: {rate:,.0f} lines per CPU second")
-    if arguments.large_pairs:
-        scaled = measure_scale(work, arguments.large_pairs)
-        show("English–French, resampled", scaled)
-        results["scale"] = {
-            name: {**dataclasses.asdict(run), "lines": n} for name, (run, n) in scaled.items()
-        }
-    arguments.output.write_text(json.dumps(results, indent=1) + "\n")
+    return {"whole": as_json(runs), "encoding_lines_per_cpu_second": rates}
 
 
 def preprocess(work: Path, texts: list[Path], workers: int) -> Run:
@@ -159,6 +159,13 @@ def show(title: str, runs: dict[str, tuple[Run, int]]) -> None:
         figures = (run.wall, run.cpu, lines / run.wall, 1e6 * run.cpu / lines, run.peak_memory)
         rows.append([name, *(f"{figure:,.1f}" for figure in figures)])
     print(f"\n{title}", *table(rows), sep="\n")
+
+
+def as_json(runs: dict[str, tuple[Run, int]]) -> dict[str, object]:
+    """Returns the figures of runs, each given with its number of lines."""
+    return {
+        name: {**dataclasses.asdict(run), "lines": lines} for name, (run, lines) in runs.items()
+    }
 
 
 def count_lines(path: Path) -> int:

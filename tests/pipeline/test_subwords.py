@@ -82,6 +82,16 @@ def test_the_order_of_counts_does_not_matter(bpe_path: str, tmp_path: Path) -> N
     assert Path(again).read_bytes() == Path(bpe_path).read_bytes()
 
 
+def test_rare_words_beyond_the_most_frequent_are_not_learned_from(
+    bpe_path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = {word: count + 1 for word, count in count_words(LINES).items()}
+    monkeypatch.setattr(subwords, "_LEARNED_WORDS", len(counts))
+    for name, extra in (("without", {}), ("with", {"zzyzx": 1})):
+        subwords.learn_bpe(counts | extra, 340, str(tmp_path / name))
+    assert (tmp_path / "with").read_bytes() == (tmp_path / "without").read_bytes()
+
+
 def test_bpe_names_the_largest_and_the_smallest_vocabulary(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"--vocabulary_size=9000 is more .* at most \d+") as error:
         subwords.learn_bpe(count_words(LINES), 9000, str(tmp_path / "m"))
