@@ -173,8 +173,7 @@ def learn_bpe(word_counts: Mapping[str, int], vocabulary_size: int, path: str) -
             unk_id=UNKNOWN_ID,
             bos_id=-1,
             byte_fallback=True,
-            character_coverage=1.0 if few else _LEARNED_WORDS = 1 << 18  # at most, the most frequent: memory stays the same for any corpus
-_COVERAGE_OF_LARGE_ALPHABETS,
+            character_coverage=1.0 if few else _COVERAGE_OF_LARGE_ALPHABETS,
             normalization_rule_name="identity",
             num_threads=1,  # written into the model, so it has to be the same everywhere
             minloglevel=2,
