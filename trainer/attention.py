@@ -1,0 +1,66 @@
+"""Writes a page with what a model attends to, every layer and head, to explore by pointing.
+
+    python -m trainer.attention --run_dir=runs/demo --text="The old dog sleeps."
+
+The page opens in any browser, without network.
+"""
+
+import dataclasses
+from dataclasses import field
+from pathlib import Path
+
+from absl import logging
+
+from model.config import SearchConfig
+from pipeline import cli
+from pipeline.errors import UserError
+from pipeline.schema import write_atomically
+from pipeline.subwords import load_subwords
+from trainer.config import TrainedModel
+from trainer.run_directory import load_run
+from trainer.startup import start_tensorflow
+
+
+@dataclasses.dataclass(frozen=True)
+class AttentionPage:
+    """What to show, and where."""
+
+    text: str = field(metadata={"help": "Sentences to translate, one a line."})
+    output_file: str | None = field(
+        default=None, metadata={"help": "Page to write; RUN_DIR/attention.html when not given."}
+    )
+
+
+def main(_: list[str]) -> None:
+    """Reads the flags, translates, and writes the page."""
+    model = cli.config_from_flags(TrainedModel)
+    wanted = cli.config_from_flags(AttentionPage)
+    sentences = [line.strip() for line in wanted.text.splitlines() if line.strip()]
+    if not sentences:
+        raise UserError("--text has no words: expected a sentence to translate")
+    run = load_run(model.run_dir)
+    search = cli.override_from_flags(run.search)
+
+    start_tensorflow()
+    from trainer.pages import heads
+    from trainer.pages.html import page
+    from trainer.sentence_attention import attend_to_sentences
+    from trainer.translator import load_translator
+
+    translator, checkpoint = load_translator(run, model.checkpoint, search)
+    subwords = load_subwords(run.subwords_path)
+    seen = attend_to_sentences(translator, subwords, subwords, sentences)
+    text = page(
+        f"Attention of {run.directory.name}, step {checkpoint.step:,}",
+        {"Every layer and head": heads.viewers(seen)},
+        scripts=["heads.js"],
+    )
+    path = wanted.output_file or str(Path(model.run_dir) / "attention.html")
+    write_atomically(path, text.encode())
+    logging.info("written: %s", path)
+
+
+if __name__ == "__main__":
+    for config in (TrainedModel, AttentionPage, SearchConfig):
+        cli.define_flags(config)
+    cli.run(main)
