@@ -81,3 +81,20 @@ def evaluate_bleu(
         for s, r, t in zip(source, references, translations, strict=True)
     ]
     return score([t.text for t in translations], references), rows
+
+
+def sample_translations(
+    translator: Translator, dataset: Dataset, split: str, *, sentences: int
+) -> list[dict[str, str]]:
+    """Translates sentences spread evenly over a split.
+
+    Returns:
+        at most `sentences` rows of `source`, `reference` and `translation`.
+    """
+    pairs = list(zip(*read_text(dataset, split), strict=True))
+    chosen = pairs[:: max(1, len(pairs) // sentences)][:sentences]
+    translations = translate_all(translator.translate, [source for source, _ in chosen])
+    return [
+        {"source": source, "reference": reference, "translation": translation.text}
+        for (source, reference), translation in zip(chosen, translations, strict=True)
+    ]

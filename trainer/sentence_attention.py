@@ -65,7 +65,7 @@ def attention_image(maps: AttentionMaps, kind: str, *, pixels: int = 4) -> np.nd
     layers, heads, rows, columns = framed.shape
     picture = framed.transpose(0, 2, 1, 3).reshape(layers * rows, heads * columns)
     picture = picture.repeat(pixels, axis=0).repeat(pixels, axis=1)
-    return np.uint8(255 * (1 - picture))[None, :, :, None]
+    return (255 * (1 - picture)).astype(np.uint8)[None, :, :, None]
 
 
 def _attend(

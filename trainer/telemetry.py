@@ -52,6 +52,17 @@ def read_metric(run_dir: Path, name: str, *, last_step: int | None = None) -> li
     ]
 
 
+def read_metrics(run_dir: Path) -> dict[str, list[tuple[int, float]]]:
+    """Returns every figure of `metrics.jsonl` by name, as `(step, value)` by step."""
+    path = run_dir / "metrics.jsonl"
+    lines = path.read_text("utf-8").splitlines() if path.exists() else []
+    figures: dict[str, list[tuple[int, float]]] = {}
+    for row in (json.loads(line) for line in lines if line.endswith("}")):
+        for name in row.keys() - {"step", "time"}:
+            figures.setdefault(name, []).append((row["step"], row[name]))
+    return figures
+
+
 class Progress:
     """A progress bar on a terminal, plain lines elsewhere."""
 

@@ -11,6 +11,8 @@ ENTRY_POINTS = frozenset(
     {
         "pipeline.inspect",
         "pipeline.preprocess",
+        "trainer.attention",
+        "trainer.report",
         "trainer.task",
         "trainer.evaluate",
         "trainer.translate",

@@ -94,9 +94,7 @@ def _scale(
     measure = math.log if log else float
     low, high = map(measure, domain)
     span = (high - low) or 1.0
-    return lambda value: (
-        pixels[0] + (measure(value) - low) / span * (pixels[1] - pixels[0])
-    )
+    return lambda value: pixels[0] + (measure(value) - low) / span * (pixels[1] - pixels[0])
 
 
 def _horizontal(y: float, tick: float) -> str:

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
-_NUMBER = (int, float)
-
 # The policy is also a promise: a page that wanted anything from elsewhere would not get it.
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -73,11 +71,10 @@ def json_for_script(value: Any) -> str:
 
 
 def _cell(value: Any) -> str:
-    if value is None:
-        return "<td></td>"
-    if isinstance(value, bool) or not isinstance(value, _NUMBER):
-        return f"<td>{escape(value)}</td>"
-    return f'<td class="number">{f"{value:,}" if isinstance(value, int) else f"{value:.2f}"}</td>'
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return f"<td>{escape('' if value is None else value)}</td>"
+    number = f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+    return f'<td class="number">{number}</td>'
 
 
 def _read(name: str) -> str:

@@ -1,0 +1,145 @@
+"""The sections of a run's report: curves, scores, samples, attention, configuration, data."""
+
+import dataclasses
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from trainer.checkpoints import list_checkpoints
+from trainer.pages import heads
+from trainer.pages.charts import Curve, Points, line_chart
+from trainer.pages.html import escape, page, table
+from trainer.run_directory import Run
+from trainer.sentence_attention import SentenceAttention
+from trainer.telemetry import duration, read_metrics
+
+
+class Chart(NamedTuple):
+    """A chart of some figures of metrics.jsonl, each with its name in the legend."""
+
+    title: str
+    unit: str
+    curves: Mapping[str, str]
+    log_scale: bool = False
+
+
+CHARTS = (
+    Chart(
+        "Loss",
+        "nats per target token",
+        {
+            "train/loss": "training, smoothed",
+            "train/nll": "training, plain",
+            "dev/nll": "dev, plain",
+        },
+    ),
+    Chart(
+        "Perplexity",
+        "per subword",
+        {"train/perplexity": "training", "dev/perplexity": "dev"},
+        log_scale=True,
+    ),
+    Chart("BLEU", "sacreBLEU on dev", {"dev/bleu": "dev"}),
+    Chart("Learning rate", "of Adam", {"train/learning_rate": "rate"}),
+    Chart("Gradient norm", "before Adam", {"train/gradient_norm": "norm"}, log_scale=True),
+    Chart("Speed", "real tokens of both sides a second", {"train/tokens_per_second": "tokens/s"}),
+    Chart("Padding efficiency", "real share of positions", {"train/padding_efficiency": "share"}),
+    Chart("Model FLOP/s", "matrix products", {"train/flops_per_second": "FLOP/s"}),
+    Chart("Use of the device", "share of its measured peak", {"train/peak_share": "share"}),
+)
+
+
+def report_page(
+    run: Run, *, card: str, samples: Sequence[Mapping[str, str]], seen: Sequence[SentenceAttention]
+) -> str:
+    """Returns the page.
+
+    Args:
+        run: what is reported on.
+        card: the data card of its dataset as text.
+        samples: sentences with `source`, `reference` and `translation`.
+        seen: sentences whose attention is shown.
+    """
+    languages = f"{run.data['source_language']} → {run.data['target_language']}"
+    sections = {
+        "Results": _results(run),
+        "Curves": _curves(read_metrics(run.directory)),
+        "Checkpoints": _checkpoints(run),
+        "Translations": _samples(samples),
+        "Attention": heads.viewers(seen),
+        "Configuration": _configuration(run),
+        "Data": f"<pre>{escape(card)}</pre>",
+    }
+    title = f"{run.directory.name}: {languages}"
+    return page(title, sections, scripts=["charts.js", "heads.js"])
+
+
+def _results(run: Run) -> str:
+    """Returns every JSON result in the run directory, one column each."""
+    paths = [run.directory / "train.json", *sorted(run.directory.glob("evaluation-*.json"))]
+    results = {path.stem: json.loads(path.read_text("utf-8")) for path in paths if path.exists()}
+    if not results:
+        return '<p class="note">Not finished, and not evaluated.</p>'
+    names = dict.fromkeys(name for values in results.values() for name in values)
+    rows = [[name, *(_plain(values.get(name)) for values in results.values())] for name in names]
+    return table(["", *results], rows)
+
+
+def _curves(metrics: Mapping[str, Points]) -> str:
+    drawn = (
+        line_chart(
+            chart.title,
+            chart.unit,
+            [
+                Curve(label, metrics[name])
+                for name, label in chart.curves.items()
+                if name in metrics
+            ],
+            log_scale=chart.log_scale,
+        )
+        for chart in CHARTS
+    )
+    return f'<div class="charts">\n{"".join(drawn)}</div>'
+
+
+def _checkpoints(run: Run) -> str:
+    """Returns a table of all steps that were saved or evaluated."""
+    metrics = read_metrics(run.directory)
+    perplexity, bleu = (dict(metrics.get(f"dev/{name}", ())) for name in ("perplexity", "bleu"))
+    saved = {checkpoint.step: checkpoint for checkpoint in list_checkpoints(run.directory)}
+    rows = [
+        [
+            step,
+            duration(saved[step].train_seconds) if step in saved else "",
+            saved[step].path.name if step in saved else "not kept",
+            perplexity.get(step),
+            bleu.get(step),
+        ]
+        for step in sorted(saved.keys() | bleu.keys())
+    ]
+    return table(["step", "trained for", "checkpoint", "dev perplexity", "dev BLEU"], rows)
+
+
+def _samples(samples: Sequence[Mapping[str, str]]) -> str:
+    names = ("source", "reference", "translation")
+    return table(names, ([sample[name] for name in names] for sample in samples))
+
+
+def _configuration(run: Run) -> str:
+    return "\n".join(
+        f"<h3>{title}</h3>\n{table(['flag', 'value', 'meaning'], _flags(config))}"
+        for title, config in (
+            ("Model", run.transformer),
+            ("Training", run.training),
+            ("Search", run.search),
+        )
+    )
+
+
+def _flags(config: Any) -> Iterable[Sequence[str]]:
+    for field in dataclasses.fields(config):
+        yield f"--{field.name}", str(getattr(config, field.name)), field.metadata["help"]
+
+
+def _plain(value: Any) -> Any:
+    return ", ".join(map(str, value)) if isinstance(value, list) else value

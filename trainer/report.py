@@ -1,0 +1,82 @@
+"""Writes one page about a run: curves, scores, translations, attention, configuration, data.
+
+    python -m trainer.report --run_dir=runs/demo
+
+The page opens in any browser, without network.
+"""
+
+import dataclasses
+from dataclasses import field
+from pathlib import Path
+
+from absl import logging
+
+from model.config import SearchConfig
+from pipeline import card, cli
+from pipeline.schema import load_dataset, write_atomically
+from pipeline.subwords import load_subwords
+from trainer.config import TrainedModel
+from trainer.run_directory import load_run
+from trainer.startup import start_tensorflow
+
+
+@dataclasses.dataclass(frozen=True)
+class ReportConfig:
+    """What to report."""
+
+    samples: int = field(
+        default=10, metadata={"help": "Dev sentences to translate, spread over all."}
+    )
+    text: str | None = field(
+        default=None,
+        metadata={
+            "help": "Sentences to show the attention of, one a line; the first two of the samples "
+            "when not given."
+        },
+    )
+    dataset_dir: str | None = field(
+        default=None,
+        metadata={"help": "Dataset directory; that which the run was trained on when not given."},
+    )
+    output_file: str | None = field(
+        default=None, metadata={"help": "Page to write; RUN_DIR/report.html when not given."}
+    )
+
+    def __post_init__(self) -> None:
+        if self.samples < 1:
+            raise ValueError(f"samples must be at least 1; received {self.samples}")
+
+
+def main(_: list[str]) -> None:
+    """Reads the flags, translates, and writes the page."""
+    model = cli.config_from_flags(TrainedModel)
+    config = cli.config_from_flags(ReportConfig)
+    run = load_run(model.run_dir)
+    search = cli.override_from_flags(run.search)
+    dataset = load_dataset(config.dataset_dir or run.training.dataset_dir)
+
+    start_tensorflow()
+    from trainer.evaluation import sample_translations
+    from trainer.pages.run_report import report_page
+    from trainer.sentence_attention import attend_to_sentences
+    from trainer.translator import load_translator
+
+    translator, _checkpoint = load_translator(run, model.checkpoint, search)
+    samples = sample_translations(translator, dataset, "dev", sentences=config.samples)
+    sentences = (config.text or "").splitlines() or [row["source"] for row in samples[:2]]
+    subwords = load_subwords(run.subwords_path)
+    text = report_page(
+        run,
+        card=card.describe(dataset, samples=3),
+        samples=samples,
+        seen=attend_to_sentences(translator, subwords, subwords, sentences),
+    )
+    path = config.output_file or str(Path(model.run_dir) / "report.html")
+    write_atomically(path, text.encode())
+    logging.info("written: %s", path)
+
+
+if __name__ == "__main__":
+    for config in (TrainedModel, ReportConfig, SearchConfig):
+        cli.define_flags(config)
+    cli.run(main)
