@@ -14,6 +14,7 @@ import pytest
 from pipeline.builtin import generate_pairs
 from tests.integration.commands import REPOSITORY, refuse, run, start, succeed
 from tests.integration.preprocessing import build, configure
+from tests.trainer.pages.parsing import Page
 
 # With --train_steps and the directories, a model that learns something in seconds.
 TINY = """
@@ -144,6 +145,25 @@ def test_translate_reads_and_writes_files(trained: Path, tmp_path: Path) -> None
     assert len((tmp_path / "out").read_text("utf-8").splitlines()) == 1
 
 
+def test_pages_show_the_run_and_what_it_attends_to(trained: Path, tmp_path: Path) -> None:
+    succeed("-m", "trainer.report", f"--run_dir={trained}", "--samples=2")
+    report = Page((trained / "report.html").read_text("utf-8"))
+    assert {"Loss", "Perplexity", "BLEU"} <= set(report.texts("b"))
+    assert len(report.all("figure", "heads")) == 2
+    page = tmp_path / "page.html"
+    succeed(
+        "-m", "trainer.attention", f"--run_dir={trained}", f"--output_file={page}",
+        "--text=The dog sleeps.\n\nA <b> sleeps.", "--checkpoint=last",
+    )  # fmt: skip
+    attention = Page(page.read_text("utf-8"))
+    assert [text.partition("→")[0] for text in attention.texts("p")[1:]] == [
+        "The dog sleeps.",
+        "A <b> sleeps.",
+    ]
+    for each in (report, attention):
+        assert each.loads() == []
+
+
 def test_a_run_killed_at_random_steps_resumes_to_the_same_bits(
     trained: Path, dataset: Path, tmp_path: Path
 ) -> None:
@@ -238,13 +258,15 @@ def test_a_run_of_another_configuration_is_refused(trained: Path, dataset: Path)
         (["trainer.translate", "--saved_model=none"], "no SavedModel in none"),
         (["trainer.translate", "--saved_model=none", "--beam_size=4"], "and --beam_size"),
         (["trainer.translate", "--input_file=none.txt"], "none.txt"),
+        (["trainer.report", "--samples=0"], "samples must be at least 1"),
+        (["trainer.attention", "--text= "], "expected a sentence"),
     ],
 )
 def test_a_mistake_is_one_line_that_names_it(arguments: list[str], expected: str) -> None:
     assert expected in refuse("-m", *arguments)
 
 
-@pytest.mark.parametrize("name", ["task", "evaluate", "translate", "export"])
+@pytest.mark.parametrize("name", ["task", "evaluate", "translate", "export", "report", "attention"])
 def test_help_teaches_every_flag(name: str) -> None:
     text = succeed("-m", f"trainer.{name}", "--help")
     assert f"Usage: python -m trainer.{name}" in text

@@ -10,9 +10,9 @@ from trainer.pages.html import escape, json_for_script
 from trainer.sentence_attention import SentenceAttention
 
 _NOTE = (
-    "A row of small pictures is a layer, a column a head. In each picture a row is a query, a "
-    "column a key, and colour is weight; the weights of a row add up to 1. Point at a picture to see it "
-    "large, click to keep it, then point at its cells or at the tokens below it."
+    "A row of small pictures is a layer, a column a head. In each picture a row is a query and a "
+    "column a key; colour is weight, and the weights of a row add up to 1. Point at a picture to "
+    "see it large, click to keep it, then point at its cells or at the tokens below it."
 )
 _LEVELS = 255  # a weight is one byte
 

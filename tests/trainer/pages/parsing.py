@@ -1,0 +1,68 @@
+"""Reads pages as a browser would: elements, their text, and whatever they would load."""
+
+import re
+from html.parser import HTMLParser
+from typing import NamedTuple
+
+VOID = {"meta", "br"}
+LOADING = {"src", "href", "data", "srcset", "poster", "action", "formaction", "background"}
+
+
+class Element(NamedTuple):
+    tag: str
+    attributes: dict[str, str | None]
+    text: list[str]
+
+
+class Page(HTMLParser):
+    """A parsed page; raises ValueError for elements that are not properly nested."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[Element] = []
+        self._open: list[Element] = []
+        self.feed(text)
+        self.close()
+        if self._open:
+            raise ValueError(f"never closed: {[each.tag for each in self._open]}")
+
+    def all(self, tag: str, name: str = "") -> list[Element]:
+        """Elements of a tag, those of a class alone when it is given."""
+        return [
+            each
+            for each in self.elements
+            if each.tag == tag
+            and (not name or name in (each.attributes.get("class") or "").split())
+        ]
+
+    def texts(self, tag: str) -> list[str]:
+        return ["".join(each.text) for each in self.all(tag)]
+
+    def loads(self) -> list[str]:
+        """Attributes and styles that would fetch something."""
+        found = [
+            f"{each.tag} {name}={value}"
+            for each in self.elements
+            for name, value in each.attributes.items()
+            if name in LOADING
+        ]
+        code = "".join([*self.texts("style"), *self.texts("script")])
+        return found + re.findall(r"@import|url\(|fetch\(|XMLHttpRequest|import\(", code)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        element = Element(tag, dict(attrs), [])
+        self.elements.append(element)
+        if tag not in VOID:
+            self._open.append(element)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append(Element(tag, dict(attrs), []))
+
+    def handle_endtag(self, tag: str) -> None:
+        opened = self._open.pop()
+        if opened.tag != tag:
+            raise ValueError(f"<{opened.tag}> closed by </{tag}>")
+
+    def handle_data(self, data: str) -> None:
+        for element in self._open:
+            element.text.append(data)

@@ -1,0 +1,86 @@
+"""A report tells what the files of a run say."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from tests.trainer.pages.parsing import Page
+from trainer.checkpoints import save_checkpoint
+from trainer.learner import Learner
+from trainer.pages.run_report import CHARTS, report_page
+from trainer.run_directory import Run
+
+SAMPLES = [{"source": "a", "reference": "b", "translation": "c"}]
+
+
+@pytest.fixture
+def run(make_run: Callable[..., Run], make_learner: Callable[..., Learner]) -> Run:
+    """A run of 40 steps, evaluated at 20 and 40, with one checkpoint left."""
+    run = make_run(label_smoothing=0.25)
+    run.directory.mkdir()
+    run.data.update(source_language="en", target_language="de")
+    save_checkpoint(run.directory, make_learner(), step=40, train_seconds=75.0, keep=5)
+    rows = [
+        {"step": 20, "time": 1.0, "train/loss": 6.5, "train/nll": 6.0},
+        {"step": 20, "time": 2.0, "dev/bleu": 3.25, "dev/perplexity": 9.5},
+        {"step": 40, "time": 3.0, "train/loss": 5.5, "train/nll": 5.0},
+        {"step": 40, "time": 4.0, "dev/bleu": 4.75, "dev/perplexity": 8.5},
+    ]
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    (run.directory / "metrics.jsonl").write_text(lines + '{"step": 60, "tr', "utf-8")
+    return run
+
+
+def read(run: Run) -> Page:
+    return Page(report_page(run, card="a <card>", samples=SAMPLES, seen=[]))
+
+
+def test_report_is_whole_and_needs_nothing_else(run: Run) -> None:
+    page = read(run)
+    assert page.texts("h1") == ["run: en → de"]
+    assert page.loads() == []
+    assert page.texts("pre") == ["a <card>"]
+    cells = page.texts("td")
+    assert cells[cells.index("--label_smoothing") + 1] == "0.25"
+    assert cells[cells.index("a") : cells.index("a") + 3] == ["a", "b", "c"]
+
+
+def test_only_figures_that_were_measured_are_drawn(run: Run) -> None:
+    page = read(run)
+    assert page.texts("figcaption") == [
+        "Loss, nats per target token ",
+        "Perplexity, per subword ",
+        "BLEU, sacreBLEU on dev ",
+    ]
+    data = [json.loads(each.attributes["data-points"] or "") for each in page.all("polyline")]
+    assert data[:2] == [[[20, 6.5], [40, 5.5]], [[20, 6.0], [40, 5.0]]]
+    assert data[-1] == [[20, 3.25], [40, 4.75]]
+
+
+def test_checkpoints_stand_beside_their_scores(run: Run) -> None:
+    cells = read(run).texts("td")
+    assert cells[:10] == [
+        *("20", "", "not kept", "9.5", "3.25"),
+        *("40", "1m15s", "step-00000040", "8.5", "4.75"),
+    ]
+
+
+def test_results_stand_side_by_side(run: Run) -> None:
+    for name, values in {
+        "train": {"steps": 40, "averaged_steps": [20, 40]},
+        "evaluation-test": {"sacrebleu": 12.25, "signature": "tok:13a"},
+    }.items():
+        (run.directory / f"{name}.json").write_text(json.dumps(values), "utf-8")
+    page = read(run)
+    assert page.texts("th")[:3] == ["", "train", "evaluation-test"]
+    cells = page.texts("td")
+    assert cells[:3] == ["steps", "40", ""]
+    assert cells[3:5] == ["averaged_steps", "20, 40"]
+    assert cells[6:9] == ["sacrebleu", "", "12.25"]
+
+
+def test_every_figure_is_drawn_in_one_chart() -> None:
+    names = [name for chart in CHARTS for name in chart.curves]
+    assert len(names) == len(set(names))
+    assert all(1 <= len(chart.curves) <= 3 for chart in CHARTS)
