@@ -109,7 +109,7 @@ class MultiHeadAttention(keras.layers.Layer):
         batch, length = ops.shape(heads)[:2]
         return self.output_projection(ops.reshape(heads, (batch, length, self.concatenated_dim)))
 
-    def weights(self, query: Tensor, key: Tensor, *, attention_mask: Tensor) -> Tensor:
+    def attention_weights(self, query: Tensor, key: Tensor, *, attention_mask: Tensor) -> Tensor:
         """Computes what `attend` multiplies values by, to be looked at: float `[B, H, T, S]`."""
         query = self._split_heads(self.query(query))
         # Averages of unit vectors are the weights themselves.

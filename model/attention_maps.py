@@ -57,7 +57,9 @@ def _watched(layer: MultiHeadAttention) -> Iterator[list[Tensor]]:
     attend = layer.attend
 
     def watch(query: Tensor, key: Tensor, value: Tensor, **options: Any) -> Tensor:
-        weights.append(layer.weights(query, key, attention_mask=options["attention_mask"]))
+        weights.append(
+            layer.attention_weights(query, key, attention_mask=options["attention_mask"])
+        )
         return attend(query, key, value, **options)
 
     layer.attend = watch  # type: ignore[method-assign]

@@ -1,0 +1,85 @@
+"""Floating-point operations: what the model asks for by formula, and what the device can do."""
+
+import time
+
+import tensorflow as tf
+
+from model.config import TransformerConfig
+
+_PEAK_SIZES = (1024, 2048, 4096, 8192)
+_PEAK_SECONDS = 0.02  # of one product; longer ones measure no better
+_PEAK_REPETITIONS = 5
+
+
+def training_flops(
+    config: TransformerConfig, vocabulary_size: int, batch_shape: tuple[int, int, int]
+) -> float:
+    """Counts the operations of an update: three times those of `forward_flops`.
+
+    Each product y = x W has two of the same size in the backward pass, for the gradients of x and
+    of W. Padding counts, as the device multiplies it too.
+
+    Args:
+        config: the architecture.
+        vocabulary_size: V.
+        batch_shape: rows B, source length S and target length T.
+    """
+    return 3 * forward_flops(config, vocabulary_size, batch_shape)
+
+
+def forward_flops(
+    config: TransformerConfig, vocabulary_size: int, batch_shape: tuple[int, int, int]
+) -> float:
+    """Counts the operations of the matrix products alone, two for each multiply-add.
+
+    With K = h · d_k and K' = h · d_v, multiply-adds of one layer for each position:
+
+        attention from it           D K + K' D           queries, output
+        attention to it             D K + D K'           keys, values
+        each key that it looks at   K + K'               scores, weighted sum
+        feed-forward                2 D F
+
+    and D V for the logits of each target position. All of a row's positions are looked at, masked
+    or not.
+
+    Args:
+        config: the architecture.
+        vocabulary_size: V.
+        batch_shape: rows B, source length S and target length T.
+    """
+    rows, source, target = batch_shape
+    keys, values = config.num_heads * config.key_dim, config.num_heads * config.value_dim
+    attends = attended_to = config.model_dim * (keys + values)
+    look = keys + values
+    feed_forward = 2 * config.model_dim * config.feed_forward_dim
+    encoder = source * (attends + attended_to + source * look + feed_forward)
+    decoder = target * (attends + attended_to + target * look + feed_forward)
+    memory = target * attends + source * attended_to + target * source * look
+    logits = target * config.model_dim * vocabulary_size
+    return 2.0 * rows * (config.num_layers * (encoder + decoder + memory) + logits)
+
+
+def measure_peak(dtype: str) -> float:
+    """Measures the operations a second of a large matrix product on one device, in about 0.3 s.
+
+    Args:
+        dtype: type of the model's products, such as "bfloat16".
+
+    Returns:
+        the best of several products of a size that keeps the device busy.
+    """
+    best = 0.0
+    for size in _PEAK_SIZES:
+        matrix = tf.ones((size, size), dtype) / size
+        seconds = min(_time_product(matrix) for _ in range(_PEAK_REPETITIONS))
+        best = max(best, 2.0 * size**3 / seconds)
+        if seconds >= _PEAK_SECONDS:
+            break
+    return best
+
+
+def _time_product(matrix: tf.Tensor) -> float:
+    start = time.perf_counter()
+    product = tf.matmul(matrix, matrix)
+    product[0, 0].numpy()  # waits for the device
+    return time.perf_counter() - start
