@@ -110,10 +110,10 @@ class MultiHeadAttention(keras.layers.Layer):
         return self.output_projection(ops.reshape(heads, (batch, length, self.concatenated_dim)))
 
     def attention_weights(self, query: Tensor, key: Tensor, *, attention_mask: Tensor) -> Tensor:
-        """Computes what `attend` multiplies values by, to be looked at: float `[B, H, T, S]`."""
+        """Computes what `attend` averages values with, to be looked at: float32 `[B, H, T, S]`."""
         query = self._split_heads(self.query(query))
         # Averages of unit vectors are the weights themselves.
-        unit_vectors = ops.eye(ops.shape(key)[2], dtype=key.dtype)[None, None]  # [1, 1, S, S]
+        unit_vectors = ops.eye(ops.shape(key)[2], dtype="float32")[None, None]  # [1, 1, S, S]
         return scaled_dot_product_attention(query, key, unit_vectors, attention_mask)
 
     def _split_heads(self, x: Tensor) -> Tensor:

@@ -3,6 +3,7 @@
 Callbacks count steps by the optimizer's own count of updates, which a checkpoint restores.
 """
 
+import collections
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -15,6 +16,7 @@ from keras import ops
 
 from trainer.checkpoints import save_best, save_checkpoint
 from trainer.config import TrainingConfig
+from trainer.learner import BatchShape
 from trainer.telemetry import MetricsWriter, Progress
 
 Logs = dict[str, Any] | None
@@ -35,22 +37,37 @@ class StepCallback(keras.callbacks.Callback):
 
 
 class Telemetry(StepCallback):
-    """Reports loss, perplexity, learning rate and tokens/s, averaged over `every_steps` updates.
+    """Reports what `every_steps` updates came to, in `metrics.jsonl`, TensorBoard and the terminal.
 
-    Beside them `programs`, which grows only while there are shapes to be met, and `loss_scale`.
+    Averages over target tokens: `loss` (smoothed) and `nll` (plain), nats per token, and
+    `perplexity`; over updates: `gradient_norm`. Of the time in updates: `tokens_per_second`, real
+    tokens of both sides, and `flops_per_second`, by formula and with padding; `peak_share` is their
+    share of what the devices can do. `padding_efficiency` is the real share of all positions.
+    As they are: `learning_rate`, `loss_scale`, and `programs`, which grows only while there are
+    shapes to be met.
     """
 
-    def __init__(self, writer: MetricsWriter, *, train_steps: int, every_steps: int) -> None:
-        """Writes to `writer` and to the terminal."""
+    def __init__(
+        self,
+        writer: MetricsWriter,
+        *,
+        train_steps: int,
+        every_steps: int,
+        count_flops: Callable[[BatchShape], float],
+        peak_flops: float,
+    ) -> None:
+        """Counts operations by the shape of a batch; `peak_flops`, of all devices, a second."""
         super().__init__()
         self._writer = writer
         self._train_steps = train_steps
         self._every_steps = every_steps
+        self._count_flops = count_flops
+        self._peak_flops = peak_flops
 
     def on_train_begin(self, logs: Logs = None) -> None:
         super().on_train_begin(logs)
         self._progress = Progress(total=self._train_steps, done=self.step, unit="step")
-        self._restart()
+        self._sums = collections.defaultdict[str, float](float)
 
     def on_train_end(self, logs: Logs = None) -> None:
         self._progress.close()
@@ -60,30 +77,43 @@ class Telemetry(StepCallback):
 
     def after_update(self, logs: dict[str, float]) -> None:
         """Adds up the update's figures, and reports them when it is time."""
+        rows, source_length, target_length = self.model.batch_shape
         if logs["finite"]:
-            self._loss += logs["loss"] * logs["target_tokens"]
-            self._nll += logs["nll"] * logs["target_tokens"]
-            self._target_tokens += logs["target_tokens"]
-            self._source_tokens += logs["source_tokens"]
-        self._seconds += time.monotonic() - self._update_began
+            tokens = logs["target_tokens"]
+            self._add(
+                updates=1,
+                gradient_norm=logs["gradient_norm"],
+                loss=logs["loss"] * tokens,
+                nll=logs["nll"] * tokens,
+                target_tokens=tokens,
+                tokens=logs["source_tokens"] + tokens,
+                positions=rows * (source_length + target_length),
+            )
+        # Evaluation and saving take their time between updates.
+        seconds = time.monotonic() - self._update_began
+        self._add(flops=self._count_flops(self.model.batch_shape), seconds=seconds)
         self._progress.advance()
         if self.step % self._every_steps == 0 or self.step == self._train_steps:
             self._report(logs["loss_scale"])
-            self._restart()
+            self._sums.clear()
 
-    def _restart(self) -> None:
-        self._loss = self._nll = self._source_tokens = self._target_tokens = 0.0
-        self._seconds = 0.0  # in updates, not in evaluation or saving
+    def _add(self, **values: float) -> None:
+        for name, value in values.items():
+            self._sums[name] += value
 
     def _report(self, loss_scale: float) -> None:
-        tokens = self._target_tokens or math.nan  # all updates of the interval were skipped
-        nll = self._nll / tokens
+        nll = self._ratio("nll", "target_tokens")
+        speed = self._ratio("flops", "seconds")
         values = {
-            "train/loss": self._loss / tokens,
+            "train/loss": self._ratio("loss", "target_tokens"),
             "train/nll": nll,
             "train/perplexity": math.exp(min(nll, 700.0)),
             "train/learning_rate": float(ops.convert_to_numpy(self.model.optimizer.learning_rate)),
-            "train/tokens_per_second": (self._source_tokens + self._target_tokens) / self._seconds,
+            "train/gradient_norm": self._ratio("gradient_norm", "updates"),
+            "train/tokens_per_second": self._ratio("tokens", "seconds"),
+            "train/padding_efficiency": self._ratio("tokens", "positions"),
+            "train/flops_per_second": speed,
+            "train/peak_share": speed / self._peak_flops,
             "train/programs": self.model.programs,
             "train/loss_scale": loss_scale,
         }
@@ -92,6 +122,10 @@ class Telemetry(StepCallback):
             f"loss {values['train/loss']:.3f}  ppl {values['train/perplexity']:.2f}  "
             f"{values['train/tokens_per_second']:,.0f} tokens/s"
         )
+
+    def _ratio(self, part: str, whole: str) -> float:
+        """Divides sums; no number when all updates of the interval were skipped."""
+        return self._sums[part] / (self._sums[whole] or math.nan)
 
 
 class Checkpointing(StepCallback):

@@ -14,6 +14,16 @@ from trainer.objective import cross_entropy
 
 Gradients = list[tf.Tensor]
 Logs = dict[str, tf.Tensor]
+BatchShape = tuple[int, int, int]
+
+
+class SummedAdam(keras.optimizers.Adam):
+    """Adam for gradients that are sums over all replicas; Keras's own would sum them itself."""
+
+    def _all_reduce_sum_gradients(
+        self, grads_and_vars: list[tuple[tf.Tensor, tf.Variable]]
+    ) -> list[tuple[tf.Tensor, tf.Variable]]:
+        return grads_and_vars
 
 
 class Learner(keras.Model):
@@ -27,8 +37,8 @@ class Learner(keras.Model):
     mixed float16 the loss is scaled meanwhile.
 
     A step reports, for the global batch: `loss` (smoothed) and `nll` (plain), both nats per target
-    token; `source_tokens` and `target_tokens`, padding not counted; `finite`, 1 or 0; and
-    `loss_scale`, 1 but under float16.
+    token; `source_tokens` and `target_tokens`, padding not counted; `gradient_norm`, over all
+    weights; `finite`, 1 or 0; and `loss_scale`, 1 but under float16.
 
     Args:
         transformer: the model to teach, made under the same strategy.
@@ -38,7 +48,7 @@ class Learner(keras.Model):
         compile_gradients: whether XLA compiles the forward and backward pass.
 
     Attributes:
-        batch_shape: pairs, source length and target length of this worker's newest batch.
+        batch_shape: rows, source length and target length of the newest global batch.
         waiting_since: when the wait for a batch began (`time.monotonic`); None while there is one.
     """
 
@@ -55,10 +65,10 @@ class Learner(keras.Model):
         self.label_smoothing = label_smoothing
         self.gradient_accumulation = gradient_accumulation
         self.loss_scale = LossScale() if transformer.compute_dtype == "float16" else None
-        self.batch_shape: tuple[int, ...] = ()
+        self.batch_shape: BatchShape = (0, 0, 0)
         self.waiting_since: float | None = None
         self._compile_gradients = compile_gradients
-        self._shapes: set[tuple[int, ...]] = set()
+        self._shapes: set[BatchShape] = set()
         self._traces = 0
         self._update: Callable[[Batch], Logs] | None = None
         # AutoGraph would read source files whenever it traces: editing them would break a long run.
@@ -119,16 +129,16 @@ class Learner(keras.Model):
         replicas = tf.distribute.get_replica_context()
         local_tokens = tf.stack([_count_tokens(data["source"]), _count_tokens(data["target"])])
         tokens = replicas.all_reduce(tf.distribute.ReduceOp.SUM, local_tokens)
-        local_sums, gradients = self._gradients_of(data, tokens[1])
-        loss, nll, overflows = tf.unstack(
-            replicas.all_reduce(tf.distribute.ReduceOp.SUM, local_sums)
-        )
-        finite = overflows == 0
+        local = self._gradients_of(data, tokens[1])
+        losses, gradients = replicas.all_reduce(tf.distribute.ReduceOp.SUM, local)
+        gradient_norm = tf.linalg.global_norm(gradients)
+        finite = tf.math.is_finite(losses[0] + gradient_norm)
         logs = {
-            "loss": loss,
-            "nll": nll,
+            "loss": losses[0],
+            "nll": losses[1],
             "source_tokens": tokens[0],
             "target_tokens": tokens[1],
+            "gradient_norm": gradient_norm,
             "finite": tf.cast(finite, tf.float32),
             "loss_scale": self._scale(),
         }
@@ -138,11 +148,12 @@ class Learner(keras.Model):
     def _update_if(
         self, strategy: tf.distribute.Strategy, finite: tf.Tensor, gradients: Gradients
     ) -> None:
-        """Updates all replicas, or none; outside of them, as a condition inside may not reduce."""
+        """Updates all replicas, or none; outside of them, as they must not differ in the condition."""
         finite = strategy.experimental_local_results(finite)[0]
+
         variables = self.transformer.trainable_variables
 
-        def update() -> None:  # Keras sums the gradients over the replicas
+        def update() -> None:
             strategy.run(lambda local: self.optimizer.apply(local, variables), args=(gradients,))
 
         def skip() -> None:
@@ -155,15 +166,14 @@ class Learner(keras.Model):
     def _compute_gradients(
         self, data: Batch, target_tokens: tf.Tensor
     ) -> tuple[tf.Tensor, Gradients]:
-        """Returns `[loss, nll, overflow]` and the gradients, this replica's share of each."""
+        """Returns `[loss, nll]` and the gradients, this replica's share of each."""
         if self.gradient_accumulation == 1:
             losses, gradients = self._differentiate(data, target_tokens)
         else:
             losses, gradients = self._accumulate(data, target_tokens)
         if self.loss_scale:
             gradients = [gradient / self._scale() for gradient in gradients]
-        finite = tf.math.is_finite(losses[0] + tf.linalg.global_norm(gradients))
-        return tf.concat([losses, [tf.cast(~finite, tf.float32)]], axis=0), gradients
+        return losses, gradients
 
     def _accumulate(self, data: Batch, target_tokens: tf.Tensor) -> tuple[tf.Tensor, Gradients]:
         """As `_differentiate`, but in equal parts, so that only one's activations are kept."""
@@ -201,10 +211,11 @@ class Learner(keras.Model):
         batch = next(iterator)
         self.waiting_since = None
         source, target = (
-            self.distribute_strategy.experimental_local_results(batch[side])
+            self.distribute_strategy.experimental_local_results(batch[side])[0].shape
             for side in ("source", "target")
         )
-        self.batch_shape = (sum(len(ids) for ids in source), source[0].shape[1], target[0].shape[1])
+        replicas = self.distribute_strategy.num_replicas_in_sync
+        self.batch_shape = (source[0] * replicas, source[1], target[1])
         self._shapes.add(self.batch_shape)
         return batch
 

@@ -11,7 +11,7 @@ from trainer.checkpoints import Checkpoint, restore_latest
 from trainer.config import TrainingConfig
 from trainer.finishing import evaluate_dev, finish, is_finished
 from trainer.input import Bucket, distribute, make_buckets, steps_per_epoch, training_batches
-from trainer.learner import Learner
+from trainer.learner import Learner, SummedAdam
 from trainer.objective import wrong_probability
 from trainer.run_directory import Run, open_run
 from trainer.schedule import LearningRateSchedule
@@ -95,7 +95,7 @@ def make_learner(run: Run) -> Learner:
         gradient_accumulation=config.gradient_accumulation,
         compile_gradients=config.jit_compile,
     )
-    optimizer = keras.optimizers.Adam(
+    optimizer = SummedAdam(
         beta_1=config.adam_beta_1,
         beta_2=config.adam_beta_2,
         epsilon=config.adam_epsilon,

@@ -7,9 +7,10 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from trainer.callbacks import Checkpointing
+from trainer.callbacks import Checkpointing, Telemetry
 from trainer.checkpoints import list_checkpoints
 from trainer.config import TrainingConfig
+from trainer.telemetry import MetricsWriter
 
 COLUMNS = ("loss", "nll", "source_tokens", "target_tokens", "loss_scale")
 PLAIN = (2.0, 1.0, 10.0, 10.0, 1.0)
@@ -40,6 +41,7 @@ class ScriptedLearner(keras.Model):
         logs = dict(zip(COLUMNS, tf.unstack(row, num=len(COLUMNS)), strict=True))
         return {
             **logs,
+            "gradient_norm": 10 * logs["nll"],
             "finite": tf.cast(tf.math.is_finite(logs["loss"] + logs["nll"]), tf.float32),
         }
 
@@ -58,6 +60,19 @@ class AfterUpdate(keras.callbacks.Callback):
 def fit(learner: ScriptedLearner, updates: int, *used: keras.callbacks.Callback) -> None:
     data = tf.data.Dataset.from_tensors(tf.zeros((1,))).repeat()
     learner.fit(data, steps_per_epoch=updates, callbacks=list(used), verbose=0, shuffle=False)
+
+
+def telemetry(
+    writer: MetricsWriter, *, train_steps: int, every_steps: int, peak_flops: float = 1.0
+) -> Telemetry:
+    """Reports as in training, with as many operations as there are positions in a batch."""
+    return Telemetry(
+        writer,
+        train_steps=train_steps,
+        every_steps=every_steps,
+        count_flops=lambda shape: shape[0] * (shape[1] + shape[2]),
+        peak_flops=peak_flops,
+    )
 
 
 def checkpointing(run_dir: Path, **settings: Any) -> Checkpointing:

@@ -7,9 +7,17 @@ from typing import Any
 
 import pytest
 
-from tests.trainer.scripted import PLAIN, AfterUpdate, ScriptedLearner, checkpointing, fit, steps
+from tests.trainer.scripted import (
+    PLAIN,
+    AfterUpdate,
+    ScriptedLearner,
+    checkpointing,
+    fit,
+    steps,
+    telemetry,
+)
 from trainer import callbacks
-from trainer.callbacks import Checkpointing, DevEvaluation, Telemetry, count_since_best
+from trainer.callbacks import Checkpointing, DevEvaluation, count_since_best
 from trainer.checkpoints import list_checkpoints
 from trainer.config import TrainingConfig
 from trainer.telemetry import MetricsWriter
@@ -48,8 +56,8 @@ def test_figures_are_averaged_over_the_tokens_of_an_interval(
             (1.0, 0.5, 7.0, 5.0, 1.0),
         ]
     )
-    telemetry = Telemetry(MetricsWriter(tmp_path, 0), train_steps=3, every_steps=2)
-    fit(learner, 3, AfterUpdate(lambda _: clock.pass_seconds(2.0)), telemetry)
+    reporting = telemetry(MetricsWriter(tmp_path, 0), train_steps=3, every_steps=2, peak_flops=96.0)
+    fit(learner, 3, AfterUpdate(lambda _: clock.pass_seconds(2.0)), reporting)
     first, last = rows_of(tmp_path)
     assert first["step"] == 2
     assert first["train/loss"] == pytest.approx((8 * 1 + 4 * 3) / 4)
@@ -57,6 +65,11 @@ def test_figures_are_averaged_over_the_tokens_of_an_interval(
     assert first["train/perplexity"] == pytest.approx(math.exp(2.5))
     assert first["train/tokens_per_second"] == pytest.approx((10 + 20 + 1 + 3) / 4.0)
     assert first["train/learning_rate"] == 0.25
+    assert first["train/gradient_norm"] == pytest.approx((40 + 20) / 2)
+    positions = 3 * (7 + 9)  # of each batch
+    assert first["train/padding_efficiency"] == pytest.approx((10 + 20 + 1 + 3) / (2 * positions))
+    assert first["train/flops_per_second"] == pytest.approx(2 * positions / 4.0)
+    assert first["train/peak_share"] == pytest.approx(24.0 / 96.0)
     assert first["train/programs"] == 1
     assert first["train/loss_scale"] == 8.0
     assert last["step"] == 3  # the interval is not full, but training is over
@@ -67,17 +80,19 @@ def test_figures_are_averaged_over_the_tokens_of_an_interval(
 def test_skipped_updates_do_not_count(tmp_path: Path) -> None:
     bad = (math.nan, 1.0, 10.0, 10.0, 1.0)
     learner = ScriptedLearner([PLAIN, bad, bad, bad])
-    fit(learner, 4, Telemetry(MetricsWriter(tmp_path, 0), train_steps=4, every_steps=2))
+    fit(learner, 4, telemetry(MetricsWriter(tmp_path, 0), train_steps=4, every_steps=2))
     first, last = rows_of(tmp_path)
     assert first["train/loss"] == PLAIN[0]
+    assert first["train/gradient_norm"] == 10 * PLAIN[1]
     assert math.isnan(last["train/loss"])
+    assert math.isnan(last["train/padding_efficiency"])
 
 
 def test_intervals_are_counted_over_all_sessions(tmp_path: Path) -> None:
     learner = ScriptedLearner([PLAIN] * 6)
     writer = MetricsWriter(tmp_path, 0)
     for updates in (3, 3):
-        fit(learner, updates, Telemetry(writer, train_steps=99, every_steps=2))
+        fit(learner, updates, telemetry(writer, train_steps=99, every_steps=2))
     assert [row["step"] for row in rows_of(tmp_path)] == [2, 4, 6]
 
 

@@ -99,6 +99,8 @@ def test_updates_are_those_computed_by_hand(
         logs = learner.train_step(batch_of())
         assert float(logs["loss"]) == pytest.approx(float(loss), rel=1e-5)
         assert float(logs["nll"]) == pytest.approx(float(nll), rel=1e-5)
+        norm = np.sqrt(sum(np.sum(gradient**2) for gradient in gradients))
+        assert float(logs["gradient_norm"]) == pytest.approx(norm, rel=1e-4)
         assert float(logs["source_tokens"]) == SOURCE_TOKENS
         assert float(logs["target_tokens"]) == TARGET_TOKENS
         for old, change, gradient, new in zip(

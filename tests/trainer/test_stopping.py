@@ -17,9 +17,9 @@ from tests.trainer.scripted import (
     checkpointing,
     fit,
     steps,
+    telemetry,
 )
 from trainer import stopping
-from trainer.callbacks import Telemetry
 from trainer.checkpoints import list_checkpoints
 from trainer.config import TrainingConfig
 from trainer.stopping import InputWatchdog, StopOnNonFinite, StopOnSignal, StopTogether
@@ -84,11 +84,11 @@ def test_an_update_that_is_not_finite_stops_and_the_last_checkpoint_stays(
     tmp_path: Path, row: Row, what: str
 ) -> None:
     learner = ScriptedLearner([PLAIN, PLAIN, row, PLAIN])
-    telemetry = Telemetry(MetricsWriter(tmp_path, 0), train_steps=4, every_steps=1)
+    reporting = telemetry(MetricsWriter(tmp_path, 0), train_steps=4, every_steps=1)
     saving = checkpointing(tmp_path, checkpoint_every_steps=1)
     expected = f"{what} at step 3, in 3 rows of the bucket 7 × 9 tokens, learning rate 0.25;"
     with pytest.raises(UserError, match=expected):
-        fit(learner, 4, StopOnNonFinite(TrainingConfig()), telemetry, saving)
+        fit(learner, 4, StopOnNonFinite(TrainingConfig()), reporting, saving)
     assert steps(tmp_path) == [1, 2]
 
 
