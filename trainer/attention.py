@@ -15,7 +15,6 @@ from model.config import SearchConfig
 from pipeline import cli
 from pipeline.errors import UserError
 from pipeline.schema import write_atomically
-from pipeline.subwords import load_subwords
 from trainer.config import TrainedModel
 from trainer.run_directory import load_run
 from trainer.startup import start_tensorflow
@@ -48,8 +47,7 @@ def main(_: list[str]) -> None:
     from trainer.translator import load_translator
 
     translator, checkpoint = load_translator(run, model.checkpoint, search)
-    subwords = load_subwords(run.subwords_path)
-    seen = attend_to_sentences(translator, subwords, subwords, sentences)
+    seen = attend_to_sentences(run, translator, sentences)
     text = page(
         f"Attention of {run.directory.name}, step {checkpoint.step:,}",
         {"Every layer and head": heads.viewers(seen)},

@@ -1,4 +1,4 @@
-"""What happens between updates: figures, checkpoints and evaluation.
+"""What happens between updates: figures and checkpoints.
 
 Callbacks count steps by the optimizer's own count of updates, which a checkpoint restores.
 """
@@ -6,15 +6,14 @@ Callbacks count steps by the optimizer's own count of updates, which a checkpoin
 import collections
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import keras
-from absl import logging
 from keras import ops
 
-from trainer.checkpoints import save_best, save_checkpoint
+from trainer.checkpoints import save_checkpoint
 from trainer.config import TrainingConfig
 from trainer.learner import BatchShape
 from trainer.telemetry import MetricsWriter, Progress
@@ -169,55 +168,3 @@ class Checkpointing(StepCallback):
             interim=interim,
         )
         self._saved_at, self._saved_step = time.monotonic(), self.step
-
-
-class DevEvaluation(StepCallback):
-    """Evaluates on dev, keeps the weights of the best BLEU, and ends training that gains no more.
-
-    Must come before `Checkpointing`, so that a checkpoint is never without its evaluation.
-    """
-
-    def __init__(
-        self,
-        evaluate: Callable[[], dict[str, float]],
-        writer: MetricsWriter,
-        run_dir: Path,
-        config: TrainingConfig,
-        *,
-        past_bleu: Sequence[float],
-    ) -> None:
-        """Writes what `evaluate` returns to `writer`; `past_bleu` is from earlier sessions."""
-        super().__init__()
-        self._evaluate = evaluate
-        self._writer = writer
-        self._run_dir = run_dir
-        self._config = config
-        self._bleu = list(past_bleu)
-
-    def after_update(self, logs: dict[str, float]) -> None:
-        """Evaluates when it is time."""
-        if not self._config.eval_every_steps or self.step % self._config.eval_every_steps:
-            return
-        values = self._evaluate()
-        if values["bleu"] > max(self._bleu, default=-1.0):
-            save_best(self._run_dir, self.model.transformer, step=self.step)
-        self._bleu.append(values["bleu"])
-        self._writer.write(self.step, {f"dev/{name}": value for name, value in values.items()})
-        figures = "  ".join(f"{name} {value:.3f}" for name, value in values.items())
-        logging.info("dev at step %d: %s", self.step, figures)
-        if gains_no_more(self._bleu, self._config):
-            logging.info(
-                "ending: %d evaluations without a better BLEU", count_since_best(self._bleu)
-            )
-            self.model.stop_training = True
-
-
-def gains_no_more(bleu: Sequence[float], config: TrainingConfig) -> bool:
-    """Returns whether the evaluations so far, in order, are a reason to end training early."""
-    patience = config.early_stopping_patience
-    return patience > 0 and count_since_best(bleu) >= patience
-
-
-def count_since_best(bleu: Sequence[float]) -> int:
-    """Counts the evaluations after the best one: 1 in `[20.0, 31.5, 31.5]`, the first counts."""
-    return len(bleu) - 1 - list(bleu).index(max(bleu)) if bleu else 0

@@ -13,7 +13,7 @@ import json
 import os
 import shutil
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import keras
@@ -25,6 +25,7 @@ from pipeline.errors import UserError
 from pipeline.schema import write_atomically
 
 Arrays = dict[str, np.ndarray]
+Shapes = Mapping[str, tuple[int, ...]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Checkpoint:
     train_seconds: time spent training so far, over all sessions of the run.
     interim: saved only because the run was stopped; never averaged, and deleted by the next.
     sources: steps of the checkpoints that were averaged into it, if any.
+    bleu: on dev, of the best ones.
     """
 
     path: Path
@@ -42,6 +44,7 @@ class Checkpoint:
     train_seconds: float
     interim: bool = False
     sources: tuple[int, ...] = ()
+    bleu: float | None = None
 
 
 def save_checkpoint(
@@ -65,24 +68,27 @@ def save_checkpoint(
     return checkpoint
 
 
-def save_best(run_dir: Path, transformer: Transformer, *, step: int) -> None:
-    """Saves the weights that are the best so far, then deletes those that were."""
-    best = Checkpoint(run_dir / "best" / f"step-{step:08d}", step, train_seconds=0.0)
+def save_best(
+    run_dir: Path, transformer: Transformer, *, step: int, bleu: float, keep: int
+) -> None:
+    """Saves weights that are among the `keep` best so far by dev BLEU; of equals, the earlier."""
+    better = [old for old in list_best(run_dir) if old.step != step]
+    if len(better) >= keep and bleu <= (better[keep - 1].bleu or 0.0):
+        return
+    best = Checkpoint(run_dir / "best" / f"step-{step:08d}", step, train_seconds=0.0, bleu=bleu)
     _write(best, _read(_weights(transformer)))
-    for old in list_checkpoints(run_dir, "best"):
-        if old.step != step:
-            shutil.rmtree(old.path)
+    for old in list_best(run_dir)[keep:]:
+        shutil.rmtree(old.path)
 
 
-def list_checkpoints(run_dir: Path, folder: str = "checkpoints") -> list[Checkpoint]:
+def list_best(run_dir: Path) -> list[Checkpoint]:
+    """Lists the weights that were best on dev, best first."""
+    return sorted(_list(run_dir / "best"), key=lambda one: (-(one.bleu or 0.0), one.step))
+
+
+def list_checkpoints(run_dir: Path) -> list[Checkpoint]:
     """Lists the run's checkpoints, oldest first, without those whose description is damaged."""
-    checkpoints = []
-    for path in sorted((run_dir / folder).glob("step-*[0-9]")):
-        try:
-            checkpoints.append(_describe(path))
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            logging.warning("skipping damaged checkpoint %s: %s", path, error)
-    return checkpoints
+    return _list(run_dir / "checkpoints")
 
 
 def restore_latest(run_dir: Path, learner: keras.Model) -> Checkpoint | None:
@@ -104,17 +110,41 @@ def load_weights(checkpoint: Checkpoint, transformer: Transformer) -> None:
     _assign(_weights(transformer), _load(checkpoint, "weights"), checkpoint.path)
 
 
-def average_checkpoints(run_dir: Path, checkpoints: Sequence[Checkpoint]) -> Checkpoint:
-    """Writes the mean of the checkpoints' weights to `run_dir/averaged` (§6.1)."""
+def assign_weights(transformer: Transformer, weights: Arrays, path: Path) -> None:
+    """Gives a model the weights that were read from `path`."""
+    _assign(_weights(transformer), weights, path)
+
+
+def mean_weights(checkpoints: Sequence[Checkpoint]) -> Arrays:
+    """Returns the mean of the checkpoints' weights (§6.1).
+
+    Raises:
+        UserError: if they belong to different configurations.
+    """
     total: Arrays = {}
     for checkpoint in checkpoints:
-        for name, array in _load(checkpoint, "weights").items():
+        weights = _load(checkpoint, "weights")
+        _require_same(_shapes(total or weights), _shapes(weights), checkpoint.path)
+        for name, array in weights.items():
             total[name] = total.get(name, 0.0) + array.astype(np.float64)
-    mean = {name: (array / len(checkpoints)).astype(np.float32) for name, array in total.items()}
-    last = checkpoints[-1]
-    steps = tuple(checkpoint.step for checkpoint in checkpoints)
-    averaged = Checkpoint(run_dir / "averaged", last.step, last.train_seconds, sources=steps)
-    _write(averaged, mean)
+    return {name: (array / len(checkpoints)).astype(np.float32) for name, array in total.items()}
+
+
+def save_averaged(
+    run_dir: Path, weights: Arrays, last: Checkpoint, *, sources: Sequence[int]
+) -> Checkpoint:
+    """Writes the weights that a run ends with to `run_dir/averaged`.
+
+    Args:
+        run_dir: the run.
+        weights: by variable.
+        last: the checkpoint whose step and training time they have.
+        sources: steps of the checkpoints they are the mean of.
+    """
+    averaged = Checkpoint(
+        run_dir / "averaged", last.step, last.train_seconds, sources=tuple(sources)
+    )
+    _write(averaged, weights)
     return averaged
 
 
@@ -129,10 +159,12 @@ def find_checkpoint(run_dir: Path, name: str) -> Checkpoint:
         UserError: if there is no such checkpoint.
     """
     averaged = run_dir / "averaged"
-    checkpoints = list_checkpoints(run_dir, "best" if name == "best" else "checkpoints")
+    checkpoints, best = list_checkpoints(run_dir), list_best(run_dir)
     if name in ("averaged", "auto") and averaged.is_dir():
         return _describe(averaged)
-    if name in ("best", "last", "auto") and checkpoints:
+    if name == "best" and best:
+        return best[0]
+    if name in ("last", "auto") and checkpoints:
         return checkpoints[-1]
     for checkpoint in checkpoints:
         if name == str(checkpoint.step):
@@ -162,11 +194,30 @@ def _read(variables: dict[str, keras.Variable]) -> Arrays:
 
 
 def _assign(variables: dict[str, keras.Variable], arrays: Arrays, path: Path) -> None:
-    if arrays.keys() != variables.keys():
-        differ = sorted(arrays.keys() ^ variables.keys())[:3]
-        raise UserError(f"{path} belongs to another configuration: {', '.join(differ)} … differ")
+    _require_same(_shapes(variables), _shapes(arrays), path)
     for name, variable in variables.items():
         variable.assign(arrays[name])
+
+
+def _shapes(arrays: Mapping[str, np.ndarray | keras.Variable]) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(array.shape) for name, array in arrays.items()}
+
+
+def _require_same(wanted: Shapes, received: Shapes, path: Path) -> None:
+    differ = sorted(name for name, _ in wanted.items() ^ received.items())
+    if differ:
+        names = ", ".join(dict.fromkeys(differ[:3]))
+        raise UserError(f"{path} belongs to another configuration: {names} … differ")
+
+
+def _list(folder: Path) -> list[Checkpoint]:
+    checkpoints = []
+    for path in sorted(folder.glob("step-*[0-9]")):
+        try:
+            checkpoints.append(_describe(path))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            logging.warning("skipping damaged checkpoint %s: %s", path, error)
+    return checkpoints
 
 
 def _describe(path: Path) -> Checkpoint:

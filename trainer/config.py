@@ -43,6 +43,9 @@ class TrainingConfig:
     adam_beta_1: float = _field(0.9, "Adam's β₁ (§5.3).")
     adam_beta_2: float = _field(0.98, "Adam's β₂ (§5.3).")
     adam_epsilon: float = _field(1e-9, "Adam's ε (§5.3).")
+    ema_decay: float = _field(
+        0.0, "Decay of a moving average of the weights, such as 0.9995; 0 to keep none."
+    )
     label_smoothing: float = _field(
         0.1, "Probability ε_ls taken from the right subword and spread (§5.4, Table 3 D)."
     )
@@ -81,8 +84,15 @@ class TrainingConfig:
     keep_checkpoints: int = _field(
         5, "Newest checkpoints that are kept; at least average_checkpoints.", may_change=True
     )
+    average: Literal["last", "best", "ema", "none", "auto"] = _field(
+        "last",
+        "Weights that the run ends with: the mean of the last average_checkpoints (§6.1), or of "
+        "as many best by dev BLEU; the moving average of ema_decay; none, the last checkpoint; or "
+        "auto, whichever of these scores best on dev.",
+        may_change=True,
+    )
     average_checkpoints: int = _field(
-        5, "Newest checkpoints averaged at the end (§6.1: 5 for base, 20 for big).", may_change=True
+        5, "Checkpoints averaged at the end (§6.1: 5 for base, 20 for big).", may_change=True
     )
     eval_every_steps: int = _field(
         0,
@@ -116,7 +126,7 @@ class TrainingConfig:
             _require(getattr(self, name) >= 1, f"{name} must be at least 1", getattr(self, name))
         for name in ("learning_rate_scale", "adam_epsilon"):
             _require(getattr(self, name) > 0, f"{name} must be above 0", getattr(self, name))
-        for name in ("adam_beta_1", "adam_beta_2", "label_smoothing"):
+        for name in ("adam_beta_1", "adam_beta_2", "ema_decay", "label_smoothing"):
             value = getattr(self, name)
             _require(0 <= value < 1, f"{name} must be at least 0 and below 1", value)
         _require(
@@ -136,6 +146,21 @@ class TrainingConfig:
             not self.early_stopping_patience or self.eval_every_steps > 0,
             "early_stopping_patience needs eval_every_steps above 0",
             self.eval_every_steps,
+        )
+        _require(
+            self.average in ("last", "best", "ema", "none", "auto"),
+            "average must be 'last', 'best', 'ema', 'none' or 'auto'",
+            self.average,
+        )
+        _require(
+            self.average != "best" or self.eval_every_steps > 0,
+            "average=best needs eval_every_steps above 0",
+            self.eval_every_steps,
+        )
+        _require(
+            self.average != "ema" or self.ema_decay > 0,
+            "average=ema needs ema_decay above 0",
+            self.ema_decay,
         )
         _require(
             1 <= self.average_checkpoints <= self.keep_checkpoints,

@@ -1,54 +1,45 @@
-"""The end of a run: the average of the last checkpoints, and its scores on dev (§6.1)."""
+"""The end of a run: the weights that it leaves, and their scores on dev (§6.1)."""
 
 import json
 
 from absl import logging
 
 from pipeline.schema import Dataset, write_atomically
-from trainer.callbacks import gains_no_more
-from trainer.checkpoints import average_checkpoints, list_checkpoints, load_weights
-from trainer.evaluation import evaluate_bleu, evaluate_loss
+from trainer.averaging import Candidate, make_candidates
+from trainer.checkpoints import assign_weights, list_checkpoints, save_averaged
+from trainer.dev_evaluation import evaluate_dev, gains_no_more
+from trainer.learner import Learner
 from trainer.run_directory import Run
 from trainer.telemetry import duration, read_metric
 from trainer.translator import Translator
 
 
-def evaluate_dev(
-    run: Run, translator: Translator, dataset: Dataset, *, sentences: int = 0
-) -> dict[str, float]:
-    """Returns `nll` (nats per target token), `perplexity` and `bleu` (sacreBLEU) on dev."""
-    losses = evaluate_loss(
-        translator.transformer, dataset, "dev", tokens_per_batch=run.training.tokens_per_batch
-    )
-    scores, _ = evaluate_bleu(translator, dataset, "dev", sentences=sentences)
-    return {**losses, "bleu": scores.sacrebleu}
+def finish(run: Run, learner: Learner, translator: Translator, dataset: Dataset) -> None:
+    """Scores the candidates that `--average` names on dev, and keeps the best in `averaged/`.
 
-
-def finish(run: Run, translator: Translator, dataset: Dataset) -> None:
-    """Averages the last checkpoints and scores the average on dev (§6.1)."""
-    checkpoints = list_checkpoints(run.directory)
-    regular = [one for one in checkpoints if not one.interim]
-    # A run stopped before its first regular checkpoint, then given fewer steps, has only the other.
-    last = (regular or checkpoints)[-run.training.average_checkpoints :]
-    averaged = average_checkpoints(run.directory, last)
-    load_weights(averaged, translator.transformer)
-    values = evaluate_dev(run, translator, dataset)
+    Writes `train.json`; the model is left with the weights of the last candidate.
+    """
+    last = list_checkpoints(run.directory)[-1]
+    candidates = make_candidates(run, learner)
+    chosen = next(candidates)
+    scores = {chosen.name: _score(run, chosen, learner, translator, dataset)}
+    for candidate in candidates:
+        scores[candidate.name] = _score(run, candidate, learner, translator, dataset)
+        if scores[candidate.name]["bleu"] > scores[chosen.name]["bleu"]:
+            chosen = candidate
+    save_averaged(run.directory, chosen.weights, last, sources=chosen.sources)
     result = {
-        "steps": averaged.step,
-        "averaged_steps": list(averaged.sources),
-        "train_seconds": round(averaged.train_seconds, 1),
-        **{f"dev_{name}": value for name, value in values.items()},
+        "steps": last.step,
+        "average": chosen.name,
+        "averaged_steps": list(chosen.sources),
+        "train_seconds": round(last.train_seconds, 1),
+        **{f"dev_{name}": value for name, value in scores[chosen.name].items()},
+        "candidates": scores,
     }
     write_atomically(
         str(run.directory / "train.json"), (json.dumps(result, indent=1) + "\n").encode()
     )
-    logging.info(
-        "average of %d checkpoints on dev: perplexity %.3f, BLEU %.2f; trained for %s",
-        len(last),
-        values["perplexity"],
-        values["bleu"],
-        duration(averaged.train_seconds),
-    )
+    logging.info("kept: %s; trained for %s", _describe(chosen), duration(last.train_seconds))
     logging.info("next: python -m trainer.evaluate --run_dir=%s", run.directory)
 
 
@@ -60,3 +51,21 @@ def is_finished(run: Run) -> bool:
     steps = json.loads(path.read_text("utf-8"))["steps"]
     bleu = read_metric(run.directory, "dev/bleu")
     return steps >= run.training.train_steps or gains_no_more(bleu, run.training)
+
+
+def _score(
+    run: Run, candidate: Candidate, learner: Learner, translator: Translator, dataset: Dataset
+) -> dict[str, float]:
+    assign_weights(learner.transformer, candidate.weights, run.directory)
+    values = evaluate_dev(run, translator, dataset)
+    figures = f"perplexity {values['perplexity']:.3f}, BLEU {values['bleu']:.2f}"
+    logging.info("%s on dev: %s", _describe(candidate), figures)
+    return values
+
+
+def _describe(candidate: Candidate) -> str:
+    if candidate.name == "ema":
+        return "moving average"
+    if candidate.name == "none":
+        return "last checkpoint"
+    return f"average of the {len(candidate.sources)} {candidate.name} checkpoints"

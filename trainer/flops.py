@@ -6,9 +6,9 @@ import tensorflow as tf
 
 from model.config import TransformerConfig
 
-_PEAK_SIZES = (1024, 2048, 4096, 8192)
-_PEAK_SECONDS = 0.02  # of one product; longer ones measure no better
-_PEAK_REPETITIONS = 5
+_SMALLEST, _LARGEST = 256, 8192  # rows of the matrices
+_BUSY_SECONDS = 0.01  # products that take longer measure no better
+_MEASURED_SECONDS = 0.3
 
 
 def training_flops(
@@ -60,7 +60,7 @@ def forward_flops(
 
 
 def measure_peak(dtype: str) -> float:
-    """Measures the operations a second of a large matrix product on one device, in about 0.3 s.
+    """Measures the operations a second of a large matrix product on one device, in under 1 s.
 
     Args:
         dtype: type of the model's products, such as "bfloat16".
@@ -68,17 +68,19 @@ def measure_peak(dtype: str) -> float:
     Returns:
         the best of several products of a size that keeps the device busy.
     """
-    best = 0.0
-    for size in _PEAK_SIZES:
-        matrix = tf.ones((size, size), dtype) / size
-        seconds = min(_time_product(matrix) for _ in range(_PEAK_REPETITIONS))
+    size, best, spent = _SMALLEST, 0.0, 0.0
+    _time_product(size, dtype)  # the first use of a device is slow
+    while spent < _MEASURED_SECONDS:
+        seconds = _time_product(size, dtype)
+        spent += seconds
         best = max(best, 2.0 * size**3 / seconds)
-        if seconds >= _PEAK_SECONDS:
-            break
+        if seconds < _BUSY_SECONDS and size < _LARGEST:
+            size *= 2
     return best
 
 
-def _time_product(matrix: tf.Tensor) -> float:
+def _time_product(size: int, dtype: str) -> float:
+    matrix = tf.ones((size, size), dtype)
     start = time.perf_counter()
     product = tf.matmul(matrix, matrix)
     product[0, 0].numpy()  # waits for the device

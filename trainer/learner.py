@@ -17,15 +17,6 @@ Logs = dict[str, tf.Tensor]
 BatchShape = tuple[int, int, int]
 
 
-class SummedAdam(keras.optimizers.Adam):
-    """Adam for gradients that are sums over all replicas; Keras's own would sum them itself."""
-
-    def _all_reduce_sum_gradients(
-        self, grads_and_vars: list[tuple[tf.Tensor, tf.Variable]]
-    ) -> list[tuple[tf.Tensor, tf.Variable]]:
-        return grads_and_vars
-
-
 class Learner(keras.Model):
     """Teaches a Transformer; one step gives the same update on any number of replicas.
 
@@ -148,7 +139,7 @@ class Learner(keras.Model):
     def _update_if(
         self, strategy: tf.distribute.Strategy, finite: tf.Tensor, gradients: Gradients
     ) -> None:
-        """Updates all replicas, or none; outside of them, as they must not differ in the condition."""
+        """Updates all replicas, or none; outside of them, so that one condition holds for all."""
         finite = strategy.experimental_local_results(finite)[0]
 
         variables = self.transformer.trainable_variables

@@ -14,7 +14,6 @@ from absl import logging
 from model.config import SearchConfig
 from pipeline import card, cli
 from pipeline.schema import load_dataset, write_atomically
-from pipeline.subwords import load_subwords
 from trainer.config import TrainedModel
 from trainer.run_directory import load_run
 from trainer.startup import start_tensorflow
@@ -64,12 +63,11 @@ def main(_: list[str]) -> None:
     translator, _checkpoint = load_translator(run, model.checkpoint, search)
     samples = sample_translations(translator, dataset, "dev", sentences=config.samples)
     sentences = (config.text or "").splitlines() or [row["source"] for row in samples[:2]]
-    subwords = load_subwords(run.subwords_path)
     text = report_page(
         run,
         card=card.describe(dataset, samples=3),
         samples=samples,
-        seen=attend_to_sentences(translator, subwords, subwords, sentences),
+        seen=attend_to_sentences(run, translator, sentences),
     )
     path = config.output_file or str(Path(model.run_dir) / "report.html")
     write_atomically(path, text.encode())

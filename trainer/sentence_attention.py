@@ -7,8 +7,9 @@ import numpy as np
 import tensorflow as tf
 
 from model.attention_maps import AttentionMaps, attention_maps
-from pipeline.schema import PADDING_ID
-from pipeline.subwords import Subwords
+from pipeline.schema import PADDING_ID, SIDES
+from pipeline.subwords import Subwords, load_subwords
+from trainer.run_directory import Run
 from trainer.translator import Translator
 
 START = "⟨start⟩"
@@ -36,16 +37,16 @@ class SentenceAttention:
 
 
 def attend_to_sentences(
-    translator: Translator, source: Subwords, target: Subwords, sentences: Sequence[str]
+    run: Run, translator: Translator, sentences: Sequence[str]
 ) -> list[SentenceAttention]:
     """Translates sentences one by one and returns all attention weights.
 
     Args:
-        translator: a trained model.
-        source: the subwords of its source.
-        target: those of its target.
+        run: for its subwords.
+        translator: the run's model.
         sentences: text, one sentence each.
     """
+    source, target = (load_subwords(run.subwords_path(side)) for side in SIDES)
     return [_attend(translator, source, target, sentence) for sentence in sentences]
 
 
@@ -71,11 +72,11 @@ def attention_image(maps: AttentionMaps, kind: str, *, pixels: int = 4) -> np.nd
 def _attend(
     translator: Translator, source: Subwords, target: Subwords, sentence: str
 ) -> SentenceAttention:
-    source_ids = translator.text_ops.tokenize(tf.constant([sentence]))
+    source_ids = translator.source_ops.tokenize(tf.constant([sentence]))
     found = translator.search_ids(source_ids).tokens[:, 0]
     target_ids = found[:, : tf.math.count_nonzero(found[0] != PADDING_ID)]
     maps = attention_maps(translator.transformer, source_ids, target_ids)
-    (translation,) = translator.text_ops.detokenize(target_ids).numpy()
+    (translation,) = translator.target_ops.detokenize(target_ids).numpy()
     return SentenceAttention(
         text=sentence,
         translation=translation.decode("utf-8"),

@@ -1,10 +1,14 @@
 """Where figures go: `metrics.jsonl`, TensorBoard, and the terminal."""
 
+import html
 import json
+import re
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import tensorflow as tf
 from absl import logging
 from tqdm import tqdm
@@ -35,6 +39,18 @@ class MetricsWriter:
             for name, value in values.items():
                 tf.summary.scalar(name, value)
         self._summaries.flush()
+
+    def write_table(self, step: int, name: str, rows: Sequence[Mapping[str, str]]) -> None:
+        """Writes rows of text by column to TensorBoard."""
+        lines = [" | ".join(rows[0]), " | ".join("---" for _ in rows[0])]
+        lines += [" | ".join(_escape(cell) for cell in row.values()) for row in rows]
+        with self._summaries.as_default(step=step):
+            tf.summary.text(name, "\n".join(lines))
+
+    def write_image(self, step: int, name: str, image: np.ndarray) -> None:
+        """Writes a picture, uint8 `[1, height, width, 1]`, to TensorBoard."""
+        with self._summaries.as_default(step=step):
+            tf.summary.image(name, image)
 
     def _drop_after(self, step: int) -> None:
         lines = self._path.read_text("utf-8").splitlines()
@@ -97,6 +113,11 @@ class Progress:
         """Leaves the bar as it is."""
         if self._bar:
             self._bar.close()
+
+
+def _escape(cell: str) -> str:
+    """Leaves nothing of Markdown's or HTML's in a cell of a table."""
+    return html.escape(re.sub(r"([\\`*_{}\[\]#|])", r"\\\1", cell))
 
 
 def duration(seconds: float) -> str:

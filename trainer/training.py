@@ -6,13 +6,16 @@ from absl import logging
 
 from model.config import SearchConfig, TransformerConfig
 from pipeline.schema import Dataset
-from trainer.callbacks import Checkpointing, DevEvaluation, Telemetry, gains_no_more
+from trainer.callbacks import Checkpointing, Telemetry
 from trainer.checkpoints import Checkpoint, restore_latest
 from trainer.config import TrainingConfig
-from trainer.finishing import evaluate_dev, finish, is_finished
+from trainer.dev_evaluation import DevEvaluation, evaluate_dev, gains_no_more, show_samples
+from trainer.finishing import finish, is_finished
+from trainer.flops import measure_peak, training_flops
 from trainer.input import Bucket, distribute, make_buckets, steps_per_epoch, training_batches
-from trainer.learner import Learner, SummedAdam
+from trainer.learner import Learner
 from trainer.objective import wrong_probability
+from trainer.optimizer import Adam
 from trainer.run_directory import Run, open_run
 from trainer.schedule import LearningRateSchedule
 from trainer.stopping import InputWatchdog, StopOnNonFinite, StopOnSignal, StopTogether
@@ -27,7 +30,7 @@ def train(
     search: SearchConfig,
     dataset: Dataset,
 ) -> bool:
-    """Trains, averages the last checkpoints, and scores the average on dev.
+    """Trains, averages checkpoints, and scores the average on dev.
 
     With several workers all call it; the chief alone writes.
 
@@ -57,7 +60,7 @@ def train(
     ):
         return False
     if is_chief(strategy):
-        finish(run, translator, dataset)
+        finish(run, learner, translator, dataset)
     any_worker(strategy, False)  # so that none exits, which would disturb the chief, before it
     return True
 
@@ -95,12 +98,7 @@ def make_learner(run: Run) -> Learner:
         gradient_accumulation=config.gradient_accumulation,
         compile_gradients=config.jit_compile,
     )
-    optimizer = SummedAdam(
-        beta_1=config.adam_beta_1,
-        beta_2=config.adam_beta_2,
-        epsilon=config.adam_epsilon,
-        name="adam",
-    )
+    optimizer = Adam(config)
     optimizer.build(learner.transformer.trainable_variables)
     # The Learner compiles what can be compiled, and scales the loss.
     learner.compile(optimizer=optimizer, jit_compile=False, auto_scale_loss=False)
@@ -129,7 +127,7 @@ def _fit(
         InputWatchdog(),
     ]
     if is_chief(strategy):
-        callbacks += _make_recorders(run, dataset, translator, checkpoint)
+        callbacks += _make_recorders(run, learner, dataset, translator, checkpoint)
     batches = training_batches(buckets, seed=config.seed, first_step=first_step)
     learner.fit(
         distribute(batches, strategy),
@@ -145,16 +143,29 @@ def _fit(
 
 
 def _make_recorders(
-    run: Run, dataset: Dataset, translator: Translator, checkpoint: Checkpoint | None
+    run: Run,
+    learner: Learner,
+    dataset: Dataset,
+    translator: Translator,
+    checkpoint: Checkpoint | None,
 ) -> list[keras.callbacks.Callback]:
     """Makes the callbacks that write to the run directory."""
     config = run.training
     first_step = checkpoint.step if checkpoint else 0
     writer = MetricsWriter(run.directory, first_step)
+    model = learner.transformer
+    replicas = learner.distribute_strategy.num_replicas_in_sync
     return [
-        Telemetry(writer, train_steps=config.train_steps, every_steps=config.log_every_steps),
+        Telemetry(
+            writer,
+            train_steps=config.train_steps,
+            every_steps=config.log_every_steps,
+            count_flops=lambda shape: training_flops(model.config, model.vocabulary_size, shape),
+            peak_flops=replicas * measure_peak(model.compute_dtype),
+        ),
         DevEvaluation(
             lambda: evaluate_dev(run, translator, dataset, sentences=config.eval_sentences),
+            lambda step: show_samples(run, translator, dataset, writer, step),
             writer,
             run.directory,
             config,

@@ -1,6 +1,7 @@
 """A tiny dataset and a tiny model, the same for all tests of the trainer."""
 
 import dataclasses
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from model.config import SearchConfig, TransformerConfig
-from pipeline.schema import Dataset
+from pipeline.schema import SIDES, Dataset
 from tests.trainer.datasets import builtin_splits, write_dataset
 from trainer.config import TrainingConfig
 from trainer.run_directory import Run
@@ -43,6 +44,16 @@ def make_run(tmp_path: Path, tiny_dataset: Dataset) -> Callable[..., Run]:
         return Run(tmp_path / "run", transformer, config, SearchConfig(), data)
 
     return make
+
+
+@pytest.fixture
+def tiny_run(make_run: Callable[..., Run], tiny_dataset: Dataset) -> Run:
+    """A run of the tiny model whose directory holds the subwords."""
+    run = make_run()
+    run.directory.mkdir()
+    for side in SIDES:
+        shutil.copy(tiny_dataset.path(run.vocabularies[side].path), run.subwords_path(side))
+    return run
 
 
 @pytest.fixture

@@ -80,5 +80,5 @@ def checkpointing(run_dir: Path, **settings: Any) -> Checkpointing:
     return Checkpointing(run_dir, TrainingConfig(**values), seconds_before=0.0)
 
 
-def steps(run_dir: Path, folder: str = "checkpoints") -> list[int]:
-    return [checkpoint.step for checkpoint in list_checkpoints(run_dir, folder)]
+def steps(run_dir: Path) -> list[int]:
+    return [checkpoint.step for checkpoint in list_checkpoints(run_dir)]

@@ -1,9 +1,7 @@
 import json
 import math
-from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -17,7 +15,7 @@ from tests.trainer.scripted import (
     telemetry,
 )
 from trainer import callbacks
-from trainer.callbacks import Checkpointing, DevEvaluation, count_since_best
+from trainer.callbacks import Checkpointing
 from trainer.checkpoints import list_checkpoints
 from trainer.config import TrainingConfig
 from trainer.telemetry import MetricsWriter
@@ -129,71 +127,3 @@ def test_training_time_goes_on_from_earlier_sessions(tmp_path: Path, clock: Fake
     fit(ScriptedLearner([PLAIN] * 2), 2, AfterUpdate(lambda _: clock.pass_seconds(4.0)), saving)
     (checkpoint,) = list_checkpoints(tmp_path)
     assert checkpoint.train_seconds == pytest.approx(108.0)
-
-
-def evaluation(
-    run_dir: Path, bleu: Sequence[float], past_bleu: Sequence[float] = (), **settings: Any
-) -> DevEvaluation:
-    """Evaluates to the given BLEU scores, one after another."""
-    scores = iter(bleu)
-    return DevEvaluation(
-        lambda: {"nll": 1.5, "bleu": next(scores)},
-        MetricsWriter(run_dir, 0),
-        run_dir,
-        TrainingConfig(**settings),
-        past_bleu=past_bleu,
-    )
-
-
-@pytest.mark.parametrize(("every", "expected"), [(2, [2, 4]), (0, [])])
-def test_dev_is_evaluated_every_so_many_steps(
-    tmp_path: Path, every: int, expected: list[int]
-) -> None:
-    used = evaluation(tmp_path, [30.0, 31.0], eval_every_steps=every)
-    fit(ScriptedLearner([PLAIN] * 5), 5, used)
-    rows = rows_of(tmp_path)
-    assert [row["step"] for row in rows] == expected
-    assert [row["dev/bleu"] for row in rows] == [30.0, 31.0][: len(expected)]
-    assert all(row["dev/nll"] == 1.5 for row in rows)
-
-
-def test_the_weights_of_the_best_evaluation_are_kept(tmp_path: Path) -> None:
-    kept: list[list[int]] = []
-    used = evaluation(tmp_path, [20.0, 22.0, 22.0, 21.0, 23.0], eval_every_steps=1)
-    record = AfterUpdate(lambda _: kept.append(steps(tmp_path, "best")))
-    fit(ScriptedLearner([PLAIN] * 5), 5, used, record)
-    assert kept == [[1], [2], [2], [2], [5]]
-
-
-def test_the_best_of_earlier_sessions_is_not_displaced_by_less(tmp_path: Path) -> None:
-    used = evaluation(tmp_path, [29.0, 31.0], past_bleu=[30.0, 28.0], eval_every_steps=1)
-    kept: list[list[int]] = []
-    record = AfterUpdate(lambda _: kept.append(steps(tmp_path, "best")))
-    fit(ScriptedLearner([PLAIN] * 2), 2, used, record)
-    assert kept == [[], [2]]
-
-
-@pytest.mark.parametrize(
-    ("past_bleu", "patience", "ends_after"),
-    [([], 2, 4), ([], 1, 3), ([], 0, 6), ([25.0], 2, 2), ([25.0, 24.0], 2, 1), ([22.0], 3, 3)],
-)
-def test_training_ends_when_dev_gains_no_more(
-    tmp_path: Path, past_bleu: list[float], patience: int, ends_after: int
-) -> None:
-    done: list[int] = []
-    used = evaluation(
-        tmp_path,
-        [20.0, 21.0, 21.0, 20.5, 20.9, 21.0],
-        past_bleu,
-        eval_every_steps=1,
-        early_stopping_patience=patience,
-    )
-    fit(ScriptedLearner([PLAIN] * 6), 6, used, AfterUpdate(done.append))
-    assert done[-1] == ends_after
-
-
-@pytest.mark.parametrize(
-    ("bleu", "count"), [([], 0), ([5.0], 0), ([5.0, 6.0], 0), ([6.0, 6.0, 2.0], 2), ([0.0, 0.0], 1)]
-)
-def test_evaluations_are_counted_since_the_first_best(bleu: list[float], count: int) -> None:
-    assert count_since_best(bleu) == count

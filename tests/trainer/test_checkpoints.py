@@ -10,11 +10,14 @@ import tensorflow as tf
 from model.config import TransformerConfig
 from pipeline.errors import UserError
 from trainer.checkpoints import (
-    average_checkpoints,
+    Checkpoint,
     find_checkpoint,
+    list_best,
     list_checkpoints,
     load_weights,
+    mean_weights,
     restore_latest,
+    save_averaged,
     save_best,
     save_checkpoint,
 )
@@ -46,6 +49,11 @@ def save(
     run_dir: Path, learner: Learner, step: int, *, keep: int = 9, interim: bool = False
 ) -> None:
     save_checkpoint(run_dir, learner, step=step, train_seconds=step / 2, keep=keep, interim=interim)
+
+
+def average(run_dir: Path, checkpoints: list[Checkpoint]) -> Checkpoint:
+    sources = [one.step for one in checkpoints]
+    return save_averaged(run_dir, mean_weights(checkpoints), checkpoints[-1], sources=sources)
 
 
 def steps(run_dir: Path) -> list[int]:
@@ -132,7 +140,7 @@ def test_the_best_weights_replace_those_before(tmp_path: Path, make_learner: Mak
         find_checkpoint(tmp_path, "best")
     for step in (4, 8):
         update(learner, step)
-        save_best(tmp_path, learner.transformer, step=step)
+        save_best(tmp_path, learner.transformer, step=step, bleu=float(step), keep=1)
     best = find_checkpoint(tmp_path, "best")
     assert (best.step, steps(tmp_path)) == (8, [])
     assert [path.name for path in (tmp_path / "best").iterdir()] == ["step-00000008"]
@@ -142,6 +150,21 @@ def test_the_best_weights_replace_those_before(tmp_path: Path, make_learner: Mak
         other.transformer.trainable_variables, learner.transformer.trainable_variables, strict=True
     ):
         np.testing.assert_array_equal(received, wanted)
+
+
+def test_the_n_best_are_kept_in_their_order(tmp_path: Path, make_learner: MakeLearner) -> None:
+    transformer = make_learner().transformer
+    for step, bleu in ((1, 20.0), (2, 23.0), (3, 21.0), (4, 19.0), (5, 21.0), (6, 25.0)):
+        save_best(tmp_path, transformer, step=step, bleu=bleu, keep=3)
+    assert [(one.step, one.bleu) for one in list_best(tmp_path)] == [
+        (6, 25.0),
+        (2, 23.0),
+        (3, 21.0),
+    ]
+    assert find_checkpoint(tmp_path, "best").step == 6
+    # A killed run evaluates again what it had evaluated after its newest checkpoint.
+    save_best(tmp_path, transformer, step=6, bleu=25.0, keep=3)
+    assert [one.step for one in list_best(tmp_path)] == [6, 2, 3]
 
 
 def test_a_killed_write_leaves_the_earlier_checkpoint_in_force(
@@ -197,7 +220,7 @@ def test_the_average_is_the_mean_of_the_weights(tmp_path: Path, make_learner: Ma
         update(learner, step)
         save(tmp_path, learner, step)
         weights.append([v.numpy().astype(np.float64) for v in learner.transformer.weights])
-    averaged = average_checkpoints(tmp_path, list_checkpoints(tmp_path)[1:])
+    averaged = average(tmp_path, list_checkpoints(tmp_path)[1:])
     assert averaged.path == tmp_path / "averaged"
     assert (averaged.step, averaged.sources, averaged.train_seconds) == (3, (2, 3), 1.5)
     load_weights(averaged, learner.transformer)
@@ -218,6 +241,17 @@ def test_a_checkpoint_of_another_configuration_is_refused(
         restore_latest(tmp_path, other)
 
 
+@pytest.mark.parametrize("config", [{"num_layers": 2}, {"feed_forward_dim": 32}])
+def test_checkpoints_of_different_configurations_are_not_averaged(
+    tmp_path: Path, make_learner: MakeLearner, config: dict[str, int]
+) -> None:
+    sizes = {"num_layers": 1, "model_dim": 16, "feed_forward_dim": 24, "num_heads": 2}
+    save(tmp_path, make_learner(), 1)
+    save(tmp_path, make_learner(TransformerConfig(**(sizes | config))), 2)  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="step-00000002 belongs to another configuration: transf"):
+        mean_weights(list_checkpoints(tmp_path))
+
+
 def test_a_checkpoint_is_found_by_name(tmp_path: Path, make_learner: MakeLearner) -> None:
     learner = make_learner()
     for step in (1, 2):
@@ -225,7 +259,7 @@ def test_a_checkpoint_is_found_by_name(tmp_path: Path, make_learner: MakeLearner
     assert find_checkpoint(tmp_path, "auto").step == 2
     assert find_checkpoint(tmp_path, "last").step == 2
     assert find_checkpoint(tmp_path, "1").step == 1
-    average_checkpoints(tmp_path, list_checkpoints(tmp_path))
+    average(tmp_path, list_checkpoints(tmp_path))
     assert find_checkpoint(tmp_path, "auto").sources == (1, 2)
     assert find_checkpoint(tmp_path, "averaged").sources == (1, 2)
     assert find_checkpoint(tmp_path, "last").path.name == "step-00000002"
@@ -246,5 +280,5 @@ def test_a_missing_checkpoint_is_named_with_those_there_are(
 def test_the_description_is_readable_json(tmp_path: Path, make_learner: MakeLearner) -> None:
     save(tmp_path, make_learner(), 4, interim=True)
     path = tmp_path / "checkpoints" / "step-00000004" / "checkpoint.json"
-    expected = {"step": 4, "train_seconds": 2.0, "interim": True, "sources": []}
+    expected = {"step": 4, "train_seconds": 2.0, "interim": True, "sources": [], "bleu": None}
     assert json.loads(path.read_text("utf-8")) == expected

@@ -1,15 +1,13 @@
 """Attention is that of the translation which the model gives."""
 
-from collections.abc import Callable
+import dataclasses
 
 import numpy as np
 import pytest
 
 from model.attention_maps import AttentionMaps
 from model.config import SearchConfig
-from pipeline.schema import Dataset
-from pipeline.subwords import load_subwords
-from trainer.learner import Learner
+from trainer.run_directory import Run
 from trainer.sentence_attention import (
     END,
     START,
@@ -17,23 +15,21 @@ from trainer.sentence_attention import (
     attend_to_sentences,
     attention_image,
 )
-from trainer.text_ops import load_text_ops
-from trainer.translator import Translator, translate_all
+from trainer.translator import Translator, make_transformer, make_translator, translate_all
 
 SENTENCES = ["The old dog sleeps.", "Why?"]
 HEADS = 2
 
 
 @pytest.fixture
-def translator(make_learner: Callable[..., Learner], tiny_dataset: Dataset) -> Translator:
-    ops = load_text_ops(tiny_dataset.path(tiny_dataset.subwords_path))
-    return Translator(make_learner().transformer, ops, SearchConfig(beam_size=2, extra_length=3))
+def translator(tiny_run: Run) -> Translator:
+    search = SearchConfig(beam_size=2, extra_length=3)
+    return make_translator(dataclasses.replace(tiny_run, search=search), make_transformer(tiny_run))
 
 
 @pytest.fixture
-def seen(translator: Translator, tiny_dataset: Dataset) -> list[SentenceAttention]:
-    subwords = load_subwords(tiny_dataset.path(tiny_dataset.subwords_path))
-    return attend_to_sentences(translator, subwords, subwords, SENTENCES)
+def seen(tiny_run: Run, translator: Translator) -> list[SentenceAttention]:
+    return attend_to_sentences(tiny_run, translator, SENTENCES)
 
 
 def test_sentences_come_with_the_translation_that_is_attended_for(

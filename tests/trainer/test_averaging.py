@@ -1,0 +1,124 @@
+"""The candidates of --average, and which of them a run ends with."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from model.transformer import Transformer
+from trainer import finishing
+from trainer.averaging import make_candidates
+from trainer.checkpoints import find_checkpoint, save_best, save_checkpoint
+from trainer.finishing import finish
+from trainer.learner import Learner
+from trainer.run_directory import Run
+
+STEPS = (10, 20, 30, 40)
+BEST = {15: 21.0, 25: 23.0, 35: 22.0}  # BLEU by step
+
+
+def fill(transformer: Transformer, value: float) -> None:
+    for variable in transformer.trainable_variables:
+        variable.assign(np.full(variable.shape, value, np.float32))
+
+
+@pytest.fixture
+def make(
+    make_run: Callable[..., Run], make_learner: Callable[..., Learner]
+) -> Callable[..., tuple[Run, Learner]]:
+    """Makes a run whose weights at each step are the number of the step, and its learner."""
+
+    def make(*, interim: bool = False, **settings: Any) -> tuple[Run, Learner]:
+        settings = {"average_checkpoints": 2, "eval_every_steps": 5, **settings}
+        run, learner = make_run(**settings), make_learner(**settings)
+        for step in STEPS:
+            fill(learner.transformer, step)
+            save_checkpoint(
+                run.directory,
+                learner,
+                step=step,
+                train_seconds=2.0 * step,
+                keep=5,
+                interim=interim and step == STEPS[-1],
+            )
+        for step, bleu in BEST.items():
+            fill(learner.transformer, step)
+            save_best(run.directory, learner.transformer, step=step, bleu=bleu, keep=3)
+        return run, learner
+
+    return make
+
+
+def values_of(run: Run, learner: Learner) -> dict[str, tuple[float, tuple[int, ...]]]:
+    """By candidate: the value of all its weights, and the steps it comes from."""
+    found = {}
+    for name, weights, sources in make_candidates(run, learner):
+        (value,) = {float(value) for array in weights.values() for value in array.flat}
+        found[name] = (value, sources)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("average", "value", "sources"),
+    [("last", 35.0, (30, 40)), ("best", 30.0, (25, 35)), ("none", 40.0, (40,))],
+)
+def test_each_average_is_the_mean_of_its_checkpoints(
+    make: Callable[..., tuple[Run, Learner]], average: str, value: float, sources: tuple[int, ...]
+) -> None:
+    assert values_of(*make(average=average)) == {average: (value, sources)}
+
+
+def test_auto_has_all_that_there_can_be(make: Callable[..., tuple[Run, Learner]]) -> None:
+    run, learner = make(average="auto", ema_decay=0.5)
+    for average in learner.optimizer._averages:
+        average.assign(np.full(average.shape, 7.0, np.float32))
+    assert values_of(run, learner) == {
+        "best": (30.0, (25, 35)),
+        "last": (35.0, (30, 40)),
+        "ema": (7.0, ()),
+        "none": (40.0, (40,)),
+    }
+    assert values_of(*make(average="auto")).keys() == {"best", "last", "none"}
+
+
+def test_an_interim_checkpoint_is_not_averaged(make: Callable[..., tuple[Run, Learner]]) -> None:
+    run, learner = make(average="last", interim=True)
+    assert values_of(run, learner) == {"last": (25.0, (20, 30))}
+
+
+def test_best_without_an_evaluation_is_last(
+    make_run: Callable[..., Run], make_learner: Callable[..., Learner]
+) -> None:
+    settings = {"average": "best", "eval_every_steps": 100}
+    run, learner = make_run(**settings), make_learner(**settings)
+    fill(learner.transformer, 3.0)
+    save_checkpoint(run.directory, learner, step=50, train_seconds=0.0, keep=5)
+    assert values_of(run, learner) == {"last": (3.0, (50,))}
+
+
+def test_the_candidate_of_the_best_bleu_is_kept_and_all_are_told(
+    make: Callable[..., tuple[Run, Learner]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, learner = make(average="auto")
+    bleu = {30.0: 26.0, 35.0: 28.0, 40.0: 27.0}  # by the value of the weights
+
+    def evaluate(*_: object) -> dict[str, float]:
+        value = float(learner.transformer.trainable_variables[0].numpy().flat[0])
+        return {"perplexity": 5.0, "bleu": bleu[value]}
+
+    monkeypatch.setattr(finishing, "evaluate_dev", evaluate)
+    finish(run, learner, None, None)  # type: ignore[arg-type]  # the stand-in needs neither
+    kept = find_checkpoint(run.directory, "averaged")
+    assert (kept.step, kept.sources, kept.train_seconds) == (40, (30, 40), 80.0)
+    with np.load(kept.path / "weights.npz") as file:
+        assert {float(value) for name in file for value in file[name].flat} == {35.0}
+    result = json.loads((run.directory / "train.json").read_text("utf-8"))
+    assert result["average"] == "last"
+    assert result["dev_bleu"] == 28.0
+    assert {name: each["bleu"] for name, each in result["candidates"].items()} == {
+        "best": 26.0,
+        "last": 28.0,
+        "none": 27.0,
+    }

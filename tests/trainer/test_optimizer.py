@@ -1,0 +1,115 @@
+"""The moving average of the weights, alone, over replicas, and after a resumption."""
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from model.config import TransformerConfig
+from trainer.checkpoints import restore_latest, save_checkpoint
+from trainer.learner import Learner
+
+MakeLearner = Callable[..., Learner]
+DECAY = 0.75
+BATCH = {
+    "source": np.array([[4, 5, 1], [8, 1, 0], [5, 6, 1], [7, 1, 0]], np.int32),
+    "target": np.array([[9, 1], [5, 1], [6, 1], [1, 0]], np.int32),
+}
+
+
+@pytest.fixture
+def make(make_learner: MakeLearner, tiny_transformer: TransformerConfig) -> Callable[[], Learner]:
+    """Makes equal learners without dropout."""
+
+    def make() -> Learner:
+        keras.utils.set_random_seed(1)
+        learner = make_learner(dataclasses.replace(tiny_transformer, dropout=0.0), ema_decay=DECAY)
+        learner.optimizer.learning_rate = 0.01
+        return learner
+
+    return make
+
+
+def weights_of(learner: Learner) -> dict[str, np.ndarray]:
+    return {v.path: v.numpy() for v in learner.transformer.trainable_variables}
+
+
+def averages_of(learner: Learner) -> dict[str, np.ndarray]:
+    return learner.optimizer.averaged_weights(learner.transformer.trainable_variables)
+
+
+def test_the_average_decays_by_its_formula(make: Callable[[], Learner]) -> None:
+    learner = make()
+    learner.train_step(BATCH)
+    expected = weights_of(learner)  # the first is all there is to average
+    for _ in range(3):
+        learner.train_step(BATCH)
+        for name, weights in weights_of(learner).items():
+            expected[name] = DECAY * expected[name] + (1 - DECAY) * weights
+    averages = averages_of(learner)
+    assert averages.keys() == expected.keys()
+    for name, average in averages.items():
+        np.testing.assert_allclose(average, expected[name], rtol=1e-5, atol=1e-7, err_msg=name)
+        assert not np.array_equal(average, weights_of(learner)[name])
+
+
+def test_a_skipped_first_update_does_not_draw_the_average_to_zero(
+    make: Callable[[], Learner],
+) -> None:
+    learner = make()
+    before = weights_of(learner)
+    scale = learner.transformer.decoder.layers[-1].feed_forward_residual.norm.gamma
+    scale.assign(scale * np.inf)
+    assert float(learner.train_step(BATCH)["finite"]) == 0.0
+    scale.assign(tf.ones_like(scale))
+    learner.train_step(BATCH)
+    for name, average in averages_of(learner).items():
+        expected = DECAY * before[name] + (1 - DECAY) * weights_of(learner)[name]
+        np.testing.assert_allclose(average, expected, rtol=1e-5, atol=1e-7, err_msg=name)
+
+
+def test_a_resumed_average_goes_on_to_the_same_bits(
+    make: Callable[[], Learner], tmp_path: Path
+) -> None:
+    whole, first, second = make(), make(), make()
+    for _ in range(4):
+        whole.train_step(BATCH)
+    for _ in range(2):
+        first.train_step(BATCH)
+    save_checkpoint(tmp_path, first, step=2, train_seconds=0.0, keep=1)
+    restore_latest(tmp_path, second)
+    for _ in range(2):
+        second.train_step(BATCH)
+    for name, average in averages_of(second).items():
+        np.testing.assert_array_equal(average, averages_of(whole)[name], err_msg=name)
+
+
+def test_replicas_keep_the_average_of_one(
+    make: Callable[[], Learner], eight_cpus: list[str]
+) -> None:
+    strategy = tf.distribute.MirroredStrategy(
+        eight_cpus[:2], cross_device_ops=tf.distribute.ReductionToOneDevice()
+    )
+    one = make()
+    with strategy.scope():
+        two = make()
+    step = tf.function(two.train_step)
+
+    def half(context: tf.distribute.ReplicaContext) -> dict[str, tf.Tensor]:
+        start = 2 * context.replica_id_in_sync_group
+        return {side: tf.constant(ids[start : start + 2]) for side, ids in BATCH.items()}
+
+    for _ in range(3):
+        one.train_step(BATCH)
+        strategy.run(step, args=(strategy.experimental_distribute_values_from_function(half),))
+    for name, average in averages_of(two).items():
+        np.testing.assert_allclose(average, averages_of(one)[name], atol=3e-4, err_msg=name)
+
+
+def test_without_a_decay_nothing_is_kept(make_learner: MakeLearner) -> None:
+    names = [variable.path for variable in make_learner().optimizer.variables]
+    assert not [name for name in names if name.endswith("average")]
