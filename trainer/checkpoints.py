@@ -207,7 +207,10 @@ def _require_same(wanted: Shapes, received: Shapes, path: Path) -> None:
     differ = sorted(name for name, _ in wanted.items() ^ received.items())
     if differ:
         names = ", ".join(dict.fromkeys(differ[:3]))
-        raise UserError(f"{path} belongs to another configuration: {names} … differ")
+        raise UserError(
+            f"{path} belongs to another configuration: {names} … differ; expected one of the run "
+            "in that directory: move it away"
+        )
 
 
 def _list(folder: Path) -> list[Checkpoint]:

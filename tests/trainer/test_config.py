@@ -197,6 +197,10 @@ def test_recipe_paper_takes_back_recipe_t2t() -> None:
         ({"max_skipped_steps": 0}, "max_skipped_steps must be at least 1; received 0"),
         ({"early_stopping_patience": -1}, "early_stopping_patience must be at least 0; received"),
         ({"early_stopping_patience": 2}, "patience needs eval_every_steps above 0; received 0"),
+        ({"ema_decay": 1.0}, "ema_decay must be at least 0 and below 1; received 1.0"),
+        ({"average": "all"}, "average must be 'last', 'best', .*; received 'all'"),
+        ({"average": "best"}, "average=best needs eval_every_steps above 0; received 0"),
+        ({"average": "ema"}, "average=ema needs ema_decay above 0; received 0.0"),
         ({"average_checkpoints": 0}, r"must be 1 to keep_checkpoints \(5\); received 0"),
         ({"average_checkpoints": 6}, r"must be 1 to keep_checkpoints \(5\); received 6"),
     ],
@@ -211,7 +215,9 @@ def test_a_value_out_of_range_is_refused(values: dict[str, Any], message: str) -
     [
         {"label_smoothing": 0.0, "adam_beta_1": 0.0},
         {"checkpoint_every_steps": 0, "checkpoint_every_minutes": 0.5, "eval_sentences": 0},
-        {"average_checkpoints": 5, "keep_checkpoints": 5},
+        {"average_checkpoints": 5, "keep_checkpoints": 5, "average": "auto"},
+        {"average": "best", "eval_every_steps": 1},
+        {"average": "ema", "ema_decay": 0.5},
         {"train_steps": 1, "tokens_per_batch": 1, "warmup_steps": 1, "log_every_steps": 1},
     ],
 )

@@ -80,9 +80,19 @@ def _results(run: Run) -> str:
     results = {path.stem: json.loads(path.read_text("utf-8")) for path in paths if path.exists()}
     if not results:
         return '<p class="note">Not finished, and not evaluated.</p>'
+    candidates = results.get("train", {}).pop("candidates", {})
     names = dict.fromkeys(name for values in results.values() for name in values)
     rows = [[name, *(_plain(values.get(name)) for values in results.values())] for name in names]
-    return table(["", *results], rows)
+    return table(["", *results], rows) + _candidates(candidates)
+
+
+def _candidates(scores: Mapping[str, Mapping[str, float]]) -> str:
+    """Returns the scores on dev of all weights that the run might have ended with."""
+    if not scores:
+        return ""
+    names = list(next(iter(scores.values())))
+    rows = [[name, *(values[each] for each in names)] for name, values in scores.items()]
+    return "<h3>Averages on dev</h3>\n" + table(["--average", *names], rows)
 
 
 def _curves(metrics: Mapping[str, Points]) -> str:

@@ -68,7 +68,11 @@ def test_checkpoints_stand_beside_their_scores(run: Run) -> None:
 
 def test_results_stand_side_by_side(run: Run) -> None:
     for name, values in {
-        "train": {"steps": 40, "averaged_steps": [20, 40]},
+        "train": {
+            "steps": 40,
+            "averaged_steps": [20, 40],
+            "candidates": {"last": {"nll": 2.5, "bleu": 4.5}, "best": {"nll": 2.25, "bleu": 4.0}},
+        },
         "evaluation-test": {"sacrebleu": 12.25, "signature": "tok:13a"},
     }.items():
         (run.directory / f"{name}.json").write_text(json.dumps(values), "utf-8")
@@ -78,6 +82,7 @@ def test_results_stand_side_by_side(run: Run) -> None:
     assert cells[:3] == ["steps", "40", ""]
     assert cells[3:5] == ["averaged_steps", "20, 40"]
     assert cells[6:9] == ["sacrebleu", "", "12.25"]
+    assert cells[12:18] == ["last", "2.5", "4.5", "best", "2.25", "4"]
 
 
 def test_every_figure_is_drawn_in_one_chart() -> None:
