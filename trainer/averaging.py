@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from trainer.checkpoints import Arrays, Checkpoint, list_best, list_checkpoints, mean_weights
+from trainer.checkpoint_files import Arrays, Checkpoint
+from trainer.checkpoints import list_best, list_checkpoints, mean_weights
 from trainer.learner import Learner
 from trainer.run_directory import Run
 

@@ -1,16 +1,10 @@
-"""Checkpoints: everything a run needs to go on, in NumPy's own file format.
+"""Checkpoints: everything a run needs to go on, and the weights that are worth keeping.
 
-    run_dir/checkpoints/step-00001000/weights.npz     one array a variable, by its path
-                                      state.npz       optimizer and random state
-                                      checkpoint.json the fields of `Checkpoint`
-
-A checkpoint is written under another name and renamed, so it exists whole or not at all.
-`run_dir/averaged/` has the same form without the state, and so has `run_dir/best/step-…/`.
+run_dir/checkpoints/step-00001000/  to go on from, the newest of them
+        best/step-00000800/         weights alone: the best by dev BLEU
+        averaged/                   weights alone: those that the run ends with
 """
 
-import dataclasses
-import json
-import os
 import shutil
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -22,29 +16,16 @@ from absl import logging
 
 from model.transformer import Transformer
 from pipeline.errors import UserError
-from pipeline.schema import write_atomically
+from trainer.checkpoint_files import (
+    Arrays,
+    Checkpoint,
+    list_folder,
+    read_arrays,
+    read_description,
+    write_checkpoint,
+)
 
-Arrays = dict[str, np.ndarray]
 Shapes = Mapping[str, tuple[int, ...]]
-
-
-@dataclasses.dataclass(frozen=True)
-class Checkpoint:
-    """A checkpoint on disk.
-
-    step: updates made.
-    train_seconds: time spent training so far, over all sessions of the run.
-    interim: saved only because the run was stopped; never averaged, and deleted by the next.
-    sources: steps of the checkpoints that were averaged into it, if any.
-    bleu: on dev, of the best ones.
-    """
-
-    path: Path
-    step: int
-    train_seconds: float
-    interim: bool = False
-    sources: tuple[int, ...] = ()
-    bleu: float | None = None
 
 
 def save_checkpoint(
@@ -59,7 +40,7 @@ def save_checkpoint(
     """Saves a learner (its `transformer` and `optimizer`) and deletes all but the `keep` newest."""
     path = run_dir / "checkpoints" / f"step-{step:08d}"
     checkpoint = Checkpoint(path, step, train_seconds, interim)
-    _write(checkpoint, _read(_weights(learner.transformer)), state=_read(_state(learner)))
+    write_checkpoint(checkpoint, _read(_weights(learner.transformer)), state=_read(_state(learner)))
     older = [old for old in list_checkpoints(run_dir) if old.step < step]
     regular = [old for old in older if not old.interim]
     surplus = [] if interim else regular[: max(len(regular) + 1 - keep, 0)]
@@ -76,26 +57,26 @@ def save_best(
     if len(better) >= keep and bleu <= (better[keep - 1].bleu or 0.0):
         return
     best = Checkpoint(run_dir / "best" / f"step-{step:08d}", step, train_seconds=0.0, bleu=bleu)
-    _write(best, _read(_weights(transformer)))
+    write_checkpoint(best, _read(_weights(transformer)))
     for old in list_best(run_dir)[keep:]:
         shutil.rmtree(old.path)
 
 
 def list_best(run_dir: Path) -> list[Checkpoint]:
     """Lists the weights that were best on dev, best first."""
-    return sorted(_list(run_dir / "best"), key=lambda one: (-(one.bleu or 0.0), one.step))
+    return sorted(list_folder(run_dir / "best"), key=lambda one: (-(one.bleu or 0.0), one.step))
 
 
 def list_checkpoints(run_dir: Path) -> list[Checkpoint]:
     """Lists the run's checkpoints, oldest first, without those whose description is damaged."""
-    return _list(run_dir / "checkpoints")
+    return list_folder(run_dir / "checkpoints")
 
 
 def restore_latest(run_dir: Path, learner: keras.Model) -> Checkpoint | None:
     """Restores the newest checkpoint that can be read, and returns it; None when there is none."""
     for checkpoint in reversed(list_checkpoints(run_dir)):
         try:
-            weights, state = _load(checkpoint, "weights"), _load(checkpoint, "state")
+            weights, state = read_arrays(checkpoint, "weights"), read_arrays(checkpoint, "state")
         except (OSError, EOFError, ValueError, zipfile.BadZipFile) as error:
             logging.warning("skipping damaged checkpoint %s: %s", checkpoint.path, error)
             continue
@@ -107,7 +88,7 @@ def restore_latest(run_dir: Path, learner: keras.Model) -> Checkpoint | None:
 
 def load_weights(checkpoint: Checkpoint, transformer: Transformer) -> None:
     """Loads a checkpoint's weights into a model of the same configuration."""
-    _assign(_weights(transformer), _load(checkpoint, "weights"), checkpoint.path)
+    _assign(_weights(transformer), read_arrays(checkpoint, "weights"), checkpoint.path)
 
 
 def assign_weights(transformer: Transformer, weights: Arrays, path: Path) -> None:
@@ -123,7 +104,7 @@ def mean_weights(checkpoints: Sequence[Checkpoint]) -> Arrays:
     """
     total: Arrays = {}
     for checkpoint in checkpoints:
-        weights = _load(checkpoint, "weights")
+        weights = read_arrays(checkpoint, "weights")
         _require_same(_shapes(total or weights), _shapes(weights), checkpoint.path)
         for name, array in weights.items():
             total[name] = total.get(name, 0.0) + array.astype(np.float64)
@@ -144,7 +125,7 @@ def save_averaged(
     averaged = Checkpoint(
         run_dir / "averaged", last.step, last.train_seconds, sources=tuple(sources)
     )
-    _write(averaged, weights)
+    write_checkpoint(averaged, weights)
     return averaged
 
 
@@ -161,7 +142,7 @@ def find_checkpoint(run_dir: Path, name: str) -> Checkpoint:
     averaged = run_dir / "averaged"
     checkpoints, best = list_checkpoints(run_dir), list_best(run_dir)
     if name in ("averaged", "auto") and averaged.is_dir():
-        return _describe(averaged)
+        return read_description(averaged)
     if name == "best" and best:
         return best[0]
     if name in ("last", "auto") and checkpoints:
@@ -204,55 +185,9 @@ def _shapes(arrays: Mapping[str, np.ndarray | keras.Variable]) -> dict[str, tupl
 
 
 def _require_same(wanted: Shapes, received: Shapes, path: Path) -> None:
-    differ = sorted(name for name, _ in wanted.items() ^ received.items())
+    differ = sorted({name for name, _ in wanted.items() ^ received.items()})
     if differ:
-        names = ", ".join(dict.fromkeys(differ[:3]))
         raise UserError(
-            f"{path} belongs to another configuration: {names} … differ; expected one of the run "
-            "in that directory: move it away"
+            f"{path} belongs to another configuration: {', '.join(differ[:3])} … differ; "
+            "expected one of the run in that directory: move it away"
         )
-
-
-def _list(folder: Path) -> list[Checkpoint]:
-    checkpoints = []
-    for path in sorted(folder.glob("step-*[0-9]")):
-        try:
-            checkpoints.append(_describe(path))
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            logging.warning("skipping damaged checkpoint %s: %s", path, error)
-    return checkpoints
-
-
-def _describe(path: Path) -> Checkpoint:
-    values = json.loads((path / "checkpoint.json").read_text("utf-8"))
-    return Checkpoint(path, **{**values, "sources": tuple(values["sources"])})
-
-
-def _load(checkpoint: Checkpoint, name: str) -> Arrays:
-    with np.load(checkpoint.path / f"{name}.npz") as file:
-        return dict(file)
-
-
-def _write(checkpoint: Checkpoint, weights: Arrays, state: Arrays | None = None) -> None:
-    temporary = checkpoint.path.with_name(f".{checkpoint.path.name}.tmp")
-    replaced = checkpoint.path.with_name(f".{checkpoint.path.name}.old")
-    for leftover in (temporary, replaced):
-        shutil.rmtree(leftover, ignore_errors=True)
-    temporary.mkdir(parents=True)
-    _save(temporary / "weights.npz", weights)
-    if state is not None:
-        _save(temporary / "state.npz", state)
-    values = dataclasses.asdict(checkpoint)
-    del values["path"]
-    write_atomically(str(temporary / "checkpoint.json"), (json.dumps(values) + "\n").encode())
-    if checkpoint.path.exists():
-        checkpoint.path.rename(replaced)
-    temporary.rename(checkpoint.path)
-    shutil.rmtree(replaced, ignore_errors=True)
-
-
-def _save(path: Path, arrays: Arrays) -> None:
-    with path.open("wb") as file:
-        np.savez(file, **arrays)  # type: ignore[arg-type]  # its stub takes them for allow_pickle
-        file.flush()
-        os.fsync(file.fileno())

@@ -7,7 +7,8 @@ from absl import logging
 from model.config import SearchConfig, TransformerConfig
 from pipeline.schema import Dataset
 from trainer.callbacks import Checkpointing, Telemetry
-from trainer.checkpoints import Checkpoint, restore_latest
+from trainer.checkpoint_files import Checkpoint
+from trainer.checkpoints import restore_latest
 from trainer.config import TrainingConfig
 from trainer.dev_evaluation import DevEvaluation, evaluate_dev, gains_no_more, show_samples
 from trainer.finishing import finish, is_finished

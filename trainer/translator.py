@@ -16,7 +16,8 @@ from model.search import Translations
 from model.transformer import Transformer
 from pipeline.errors import UserError
 from pipeline.schema import END_ID, SIDES
-from trainer.checkpoints import Checkpoint, find_checkpoint, load_weights
+from trainer.checkpoint_files import Checkpoint
+from trainer.checkpoints import find_checkpoint, load_weights
 from trainer.run_directory import Run
 from trainer.startup import silent_stderr
 from trainer.text_ops import TextOps, load_text_ops

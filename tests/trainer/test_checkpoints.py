@@ -9,8 +9,8 @@ import tensorflow as tf
 
 from model.config import TransformerConfig
 from pipeline.errors import UserError
+from trainer.checkpoint_files import Checkpoint
 from trainer.checkpoints import (
-    Checkpoint,
     find_checkpoint,
     list_best,
     list_checkpoints,

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from trainer.checkpoints import list_checkpoints
+from trainer.checkpoints import list_best, list_checkpoints
 from trainer.pages import heads
 from trainer.pages.charts import Curve, Points, line_chart
 from trainer.pages.html import escape, page, table
@@ -113,21 +113,22 @@ def _curves(metrics: Mapping[str, Points]) -> str:
 
 
 def _checkpoints(run: Run) -> str:
-    """Returns a table of all steps that were saved or evaluated."""
+    """Returns a table of all steps that were evaluated or kept, and what they were kept as."""
     metrics = read_metrics(run.directory)
     perplexity, bleu = (dict(metrics.get(f"dev/{name}", ())) for name in ("perplexity", "bleu"))
     saved = {checkpoint.step: checkpoint for checkpoint in list_checkpoints(run.directory)}
+    best = {checkpoint.step for checkpoint in list_best(run.directory)}
     rows = [
         [
             step,
-            duration(saved[step].train_seconds) if step in saved else "",
-            saved[step].path.name if step in saved else "not kept",
+            duration(saved[step].train_seconds) if step in saved else None,
+            ", ".join(["checkpoint"] * (step in saved) + ["best"] * (step in best)),
             perplexity.get(step),
             bleu.get(step),
         ]
-        for step in sorted(saved.keys() | bleu.keys())
+        for step in sorted(saved.keys() | best | bleu.keys())
     ]
-    return table(["step", "trained for", "checkpoint", "dev perplexity", "dev BLEU"], rows)
+    return table(["step", "trained for", "kept as", "dev perplexity", "dev BLEU"], rows)
 
 
 def _samples(samples: Sequence[Mapping[str, str]]) -> str:

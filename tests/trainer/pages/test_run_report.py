@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.trainer.pages.parsing import Page
-from trainer.checkpoints import save_checkpoint
+from trainer.checkpoints import save_best, save_checkpoint
 from trainer.learner import Learner
 from trainer.pages.run_report import CHARTS, report_page
 from trainer.run_directory import Run
@@ -20,7 +20,9 @@ def run(make_run: Callable[..., Run], make_learner: Callable[..., Learner]) -> R
     run = make_run(label_smoothing=0.25)
     run.directory.mkdir()
     run.data.update(source_language="en", target_language="de")
-    save_checkpoint(run.directory, make_learner(), step=40, train_seconds=75.0, keep=5)
+    learner = make_learner()
+    save_checkpoint(run.directory, learner, step=40, train_seconds=75.0, keep=5)
+    save_best(run.directory, learner.transformer, step=40, bleu=4.75, keep=1)
     rows = [
         {"step": 20, "time": 1.0, "train/loss": 6.5, "train/nll": 6.0},
         {"step": 20, "time": 2.0, "dev/bleu": 3.25, "dev/perplexity": 9.5},
@@ -61,8 +63,8 @@ def test_only_figures_that_were_measured_are_drawn(run: Run) -> None:
 def test_checkpoints_stand_beside_their_scores(run: Run) -> None:
     cells = read(run).texts("td")
     assert cells[:10] == [
-        *("20", "", "not kept", "9.5", "3.25"),
-        *("40", "1m15s", "step-00000040", "8.5", "4.75"),
+        *("20", "", "", "9.5", "3.25"),
+        *("40", "1m15s", "checkpoint, best", "8.5", "4.75"),
     ]
 
 

@@ -1,0 +1,89 @@
+"""One checkpoint on disk, in NumPy's own file format.
+
+    step-00001000/weights.npz     one array a variable, by its path
+                  state.npz       optimizer and random state, if training is to go on from it
+                  checkpoint.json the fields of `Checkpoint`
+
+It is written under another name and renamed, so it exists whole or not at all.
+"""
+
+import dataclasses
+import json
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+from absl import logging
+
+from pipeline.schema import write_atomically
+
+Arrays = dict[str, np.ndarray]
+
+
+@dataclasses.dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint on disk.
+
+    step: updates made.
+    train_seconds: time spent training so far, over all sessions of the run.
+    interim: saved only because the run was stopped; never averaged, and deleted by the next.
+    sources: steps of the checkpoints that were averaged into it, if any.
+    bleu: on dev, of the best ones.
+    """
+
+    path: Path
+    step: int
+    train_seconds: float
+    interim: bool = False
+    sources: tuple[int, ...] = ()
+    bleu: float | None = None
+
+
+def write_checkpoint(checkpoint: Checkpoint, weights: Arrays, state: Arrays | None = None) -> None:
+    """Writes a checkpoint, in place of one that was there."""
+    temporary = checkpoint.path.with_name(f".{checkpoint.path.name}.tmp")
+    replaced = checkpoint.path.with_name(f".{checkpoint.path.name}.old")
+    for leftover in (temporary, replaced):
+        shutil.rmtree(leftover, ignore_errors=True)
+    temporary.mkdir(parents=True)
+    _save(temporary / "weights.npz", weights)
+    if state is not None:
+        _save(temporary / "state.npz", state)
+    values = dataclasses.asdict(checkpoint)
+    del values["path"]
+    write_atomically(str(temporary / "checkpoint.json"), (json.dumps(values) + "\n").encode())
+    if checkpoint.path.exists():
+        checkpoint.path.rename(replaced)
+    temporary.rename(checkpoint.path)
+    shutil.rmtree(replaced, ignore_errors=True)
+
+
+def read_arrays(checkpoint: Checkpoint, name: str) -> Arrays:
+    """Reads "weights" or "state"."""
+    with np.load(checkpoint.path / f"{name}.npz") as file:
+        return dict(file)
+
+
+def read_description(path: Path) -> Checkpoint:
+    """Reads which checkpoint is in a folder."""
+    values = json.loads((path / "checkpoint.json").read_text("utf-8"))
+    return Checkpoint(path, **{**values, "sources": tuple(values["sources"])})
+
+
+def list_folder(folder: Path) -> list[Checkpoint]:
+    """Lists the checkpoints in a folder by step, without those whose description is damaged."""
+    checkpoints = []
+    for path in sorted(folder.glob("step-*[0-9]")):
+        try:
+            checkpoints.append(read_description(path))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            logging.warning("skipping damaged checkpoint %s: %s", path, error)
+    return checkpoints
+
+
+def _save(path: Path, arrays: Arrays) -> None:
+    with path.open("wb") as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]  # its stub takes them for allow_pickle
+        file.flush()
+        os.fsync(file.fileno())
