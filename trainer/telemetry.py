@@ -60,12 +60,8 @@ class MetricsWriter:
 
 def read_metric(run_dir: Path, name: str, *, last_step: int | None = None) -> list[float]:
     """Returns the values of one figure in `metrics.jsonl`, in order, up to `last_step`."""
-    path = run_dir / "metrics.jsonl"
-    lines = path.read_text("utf-8").splitlines() if path.exists() else []
-    rows = [json.loads(line) for line in lines if line.endswith("}")]
-    return [
-        row[name] for row in rows if name in row and (last_step is None or row["step"] <= last_step)
-    ]
+    points = read_metrics(run_dir).get(name, [])
+    return [value for step, value in points if last_step is None or step <= last_step]
 
 
 def read_metrics(run_dir: Path) -> dict[str, list[tuple[int, float]]]:

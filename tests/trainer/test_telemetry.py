@@ -3,6 +3,7 @@ import logging
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -104,3 +105,25 @@ def test_a_figure_is_read_back_in_order(tmp_path: Path) -> None:
     assert read_metric(tmp_path, "dev/bleu") == [3.0, 5.0]
     assert read_metric(tmp_path, "dev/bleu", last_step=4) == [3.0, 5.0]
     assert read_metric(tmp_path, "dev/bleu", last_step=3) == [3.0]
+
+
+def test_tables_and_pictures_go_to_tensorboard(tmp_path: Path) -> None:
+    writer = MetricsWriter(tmp_path, 0)
+    picture = np.arange(6, dtype=np.uint8).reshape(1, 2, 3, 1)
+    writer.write_table(7, "samples", [{"source": "a | <b> *c*", "target": "d"}])
+    writer.write_image(7, "attention", picture)
+    writer.write(7, {"loss": 1.0})
+    (path,) = (tmp_path / "tensorboard").iterdir()
+    values = {
+        value.tag: value.tensor.string_val
+        for event in tf.compat.v1.train.summary_iterator(str(path))
+        for value in event.summary.value
+    }
+    assert values["samples"][0].decode().splitlines() == [
+        "source | target",
+        "--- | ---",
+        "a \\| &lt;b&gt; \\*c\\* | d",
+    ]
+    width, height, png = values["attention"]
+    assert (int(width), int(height)) == (3, 2)
+    np.testing.assert_array_equal(tf.io.decode_png(png), picture[0])
