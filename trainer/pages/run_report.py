@@ -41,7 +41,7 @@ CHARTS = (
     ),
     Chart("BLEU", "sacreBLEU on dev", {"dev/bleu": "dev"}),
     Chart("Learning rate", "of Adam", {"train/learning_rate": "rate"}),
-    Chart("Gradient norm", "before Adam", {"train/gradient_norm": "norm"}, log_scale=True),
+    Chart("Gradient norm", "before Adam", {"train/gradient_norm": "norm"}),
     Chart("Speed", "real tokens of both sides a second", {"train/tokens_per_second": "tokens/s"}),
     Chart("Padding efficiency", "real share of positions", {"train/padding_efficiency": "share"}),
     Chart("Model FLOP/s", "matrix products", {"train/flops_per_second": "FLOP/s"}),
