@@ -154,9 +154,17 @@ class SearchConfig:
         default=50,
         metadata={"help": "Longest translation, in tokens more than its source (§6.1)."},
     )
+    max_source_length: int = field(
+        default=256,
+        metadata={
+            "help": "Longest source, in tokens, end symbol included; a longer one is cut there, "
+            "which bounds the memory that a sentence needs."
+        },
+    )
 
     def __post_init__(self) -> None:
-        _require(self.beam_size >= 1, "beam_size must be at least 1", self.beam_size)
+        for name in ("beam_size", "max_source_length"):
+            _require(getattr(self, name) >= 1, f"{name} must be at least 1", getattr(self, name))
         for name in ("length_penalty", "extra_length"):
             _require(getattr(self, name) >= 0, f"{name} must be at least 0", getattr(self, name))
 

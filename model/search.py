@@ -101,7 +101,8 @@ def length_penalty(length: Tensor, alpha: float) -> Tensor:
 def _init(cache: Any, length_limits: Tensor, width: int) -> _Beam:
     """One empty live hypothesis a sentence; the others are impossible until it has branched."""
     batch = ops.shape(length_limits)[0]
-    tokens = ops.full((batch, width, ops.max(length_limits)), PADDING_ID, dtype="int32")
+    longest = ops.max(length_limits, initial=1)  # of no sentences, too
+    tokens = ops.full((batch, width, longest), PADDING_ID, dtype="int32")
     first = ops.where(ops.arange(width) == 0, 0.0, _IMPOSSIBLE)
     return _Beam(
         position=ops.convert_to_tensor(0, dtype="int32"),

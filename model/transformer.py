@@ -143,7 +143,8 @@ class Transformer(keras.Model):
         Args:
             source: int32 `[B, S]`, ids ending in the end symbol, then padding.
             config: how to search; the longest translation is that of the source, in tokens, plus
-                `config.extra_length`, the end symbols counted in both.
+                `config.extra_length`, the end symbols counted in both. Where there is nothing but
+                the end symbol, nothing but the end symbol translates it.
             end_id: the end symbol.
 
         Returns:
@@ -152,13 +153,13 @@ class Transformer(keras.Model):
         memory_mask = padding_mask(source)
         memory = self.decoder.project_memory(self.encode(source))
         lengths = ops.sum(ops.cast(ops.not_equal(source, PADDING_ID), "int32"), axis=1)
-        limits = lengths + config.extra_length
+        limits = ops.where(lengths > 1, lengths + config.extra_length, 1)
         rows = ops.shape(source)[0] * config.beam_size
         return beam_search(
             lambda tokens, position, past: self.decode_step(
                 tokens, past, memory, position=position, memory_mask=memory_mask
             ),
-            self.decoder.empty_past(rows, ops.max(limits)),
+            self.decoder.empty_past(rows, ops.max(limits, initial=1)),
             length_limits=limits,
             end_id=end_id,
             config=config,

@@ -48,7 +48,7 @@ def encode_example(source: bytes, target: bytes) -> bytes:
     Example: `encode_example(pack_ids([5, 1]), pack_ids([7, 8, 1]))` is Example(features {feature
     {key: "source" value {int64_list {value: [5, 1]}}} feature {key: "target" …}}).
     """
-    return _field(1, _feature(b"source", source) + _feature(b"target", target))
+    return pack_field(1, _feature(b"source", source) + _feature(b"target", target))
 
 
 def parse_example(serialized: bytes) -> tuple[list[int], list[int]]:
@@ -63,6 +63,11 @@ def parse_example(serialized: bytes) -> tuple[list[int], list[int]]:
     except (KeyError, IndexError, TypeError) as error:
         expected = "a tf.train.Example with int64 lists `source` and `target`"
         raise ValueError(f"Received {serialized[:40]!r}…, expected {expected}.") from error
+
+
+def pack_field(number: int, payload: bytes) -> bytes:
+    """Returns a protobuf field that holds bytes, a string or a serialized message."""
+    return bytes((number << 3 | _LENGTH_DELIMITED,)) + _varint(len(payload)) + payload
 
 
 def frame_record(data: bytes) -> bytes:
@@ -105,13 +110,9 @@ def _varint(value: int) -> bytes:
     return bytes(groups)
 
 
-def _field(number: int, payload: bytes) -> bytes:
-    return bytes((number << 3 | _LENGTH_DELIMITED,)) + _varint(len(payload)) + payload
-
-
 def _feature(name: bytes, values: bytes) -> bytes:
-    int64_list = _field(1, values) if values else b""
-    return _field(1, _field(1, name) + _field(2, _field(3, int64_list)))
+    int64_list = pack_field(1, values) if values else b""
+    return pack_field(1, pack_field(1, name) + pack_field(2, pack_field(3, int64_list)))
 
 
 def _read_varint(data: bytes, position: int) -> tuple[int, int]:

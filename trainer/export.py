@@ -1,11 +1,12 @@
-"""Exports a trained model as a SavedModel for TF Serving: text in, text out.
+"""Exports a trained model: a SavedModel for TF Serving, text in and text out, or for CTranslate2.
 
-    python -m trainer.export --run_dir=runs/demo --output_dir=runs/demo/saved_model
+    python -m trainer.export --run_dir=runs/demo --output_dir=exported/translator/1
+    python -m trainer.export --run_dir=runs/demo --output_dir=exported/ct2 --format=ctranslate2
 
-Signature serving_default: `text`, string [batch] → `translation`, string [batch], and `score`,
-float32 [batch]. It holds its own subword model; who loads it needs TensorFlow and the TensorFlow
-Text ops, which TF Serving links, and nothing of this repository. export.json beside the model
-says what was exported.
+A SavedModel's signature serving_default takes `text`, string [batch], and gives `translation`,
+string [batch], and `score`, float32 [batch]; translate_nbest, score and translate_ids are beside
+it. It holds its own subwords; who loads it needs TensorFlow and the TensorFlow Text ops, which TF
+Serving links, and nothing of this repository. export.json beside the model says what was exported.
 """
 
 import dataclasses
@@ -14,6 +15,7 @@ import os
 import shutil
 from dataclasses import field
 from pathlib import Path
+from typing import Literal
 
 from absl import logging
 
@@ -25,43 +27,75 @@ from trainer.config import TrainedModel
 from trainer.run_directory import load_run
 from trainer.startup import start_tensorflow
 
+_ABOUT = "export.json"
+
 
 @dataclasses.dataclass(frozen=True)
 class ExportTarget:
-    """Where to export to."""
+    """What to export, and where to.
+
+    Raises:
+        ValueError: if the format has no such weights.
+    """
 
     output_dir: str = field(
-        metadata={"help": "New directory for the SavedModel; an earlier export there is replaced."}
+        metadata={"help": "New directory for the model; an earlier export there is replaced."}
     )
+    format: Literal["saved_model", "ctranslate2"] = field(
+        default="saved_model",
+        metadata={
+            "help": "A SavedModel for TensorFlow and TF Serving, or a directory for CTranslate2 "
+            "(pip install '.[ctranslate2]')."
+        },
+    )
+    weights: Literal["float32", "bfloat16", "float16", "int8"] = field(
+        default="float32",
+        metadata={
+            "help": "Type that weights are stored in; int8 for CTranslate2 alone. A SavedModel "
+            "computes in float32 whatever it stores."
+        },
+    )
+
+    def __post_init__(self) -> None:
+        if (self.format, self.weights) == ("saved_model", "int8"):
+            raise ValueError(
+                "received --weights=int8: a SavedModel stores float32, bfloat16 or float16; "
+                "--format=ctranslate2 has int8"
+            )
 
 
 def main(_: list[str]) -> None:
     """Reads the flags, exports, and says how to use the result."""
     model = cli.config_from_flags(TrainedModel)
-    output_dir = Path(cli.config_from_flags(ExportTarget).output_dir)
+    target = cli.config_from_flags(ExportTarget)
+    output_dir = Path(target.output_dir)
     run = load_run(model.run_dir)
     search = cli.override_from_flags(run.search)
-    if output_dir.exists() and not (output_dir / "saved_model.pb").exists():
+    if output_dir.exists() and not (output_dir / _ABOUT).exists():
         raise UserError(
-            f"{output_dir} exists and is no SavedModel; expected a new directory or an earlier "
+            f"{output_dir} exists and is no exported model; expected a new directory or an earlier "
             "export: give another --output_dir"
         )
 
     start_tensorflow()
-    import tensorflow as tf
-
+    from trainer.ctranslate2_model import save_ctranslate2
+    from trainer.saved_model import save_translator
     from trainer.translator import load_translator
 
     translator, checkpoint = load_translator(run, model.checkpoint, search)
     temporary = output_dir.with_name(f".{output_dir.name}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
-    logging.set_verbosity(logging.WARNING)  # saving tells of every renamed input
-    tf.saved_model.save(
-        translator, str(temporary), signatures={"serving_default": translator.translate}
-    )
-    logging.set_verbosity(logging.INFO)
+    if target.format == "ctranslate2":
+        save_ctranslate2(run, translator.transformer, temporary, weights=target.weights)
+    else:
+        logging.set_verbosity(logging.WARNING)  # saving tells of every renamed input
+        save_translator(translator, temporary, weights=target.weights)
+        logging.set_verbosity(logging.INFO)
+    size = sum(file.stat().st_size for file in temporary.rglob("*") if file.is_file())
     about = {
-        "saved_model": str(output_dir),
+        target.format: str(output_dir),
+        "weights": target.weights,
+        "bytes": size,
         "run_dir": model.run_dir,
         "step": checkpoint.step,
         "averaged_steps": list(checkpoint.sources),
@@ -69,11 +103,16 @@ def main(_: list[str]) -> None:
         "target_language": run.data["target_language"],
         **dataclasses.asdict(search),
     }
-    write_atomically(str(temporary / "export.json"), (json.dumps(about, indent=1) + "\n").encode())
+    write_atomically(str(temporary / _ABOUT), (json.dumps(about, indent=1) + "\n").encode())
     shutil.rmtree(output_dir, ignore_errors=True)
     os.replace(temporary, output_dir)
-    logging.info("SavedModel written: %s", output_dir)
-    logging.info("next: python -m trainer.translate --saved_model=%s < sentences.txt", output_dir)
+    logging.info(
+        "%s written: %s, %.1f MB, %s", target.format, output_dir, size / 1e6, target.weights
+    )
+    if target.format == "saved_model":
+        logging.info(
+            "next: python -m trainer.translate --saved_model=%s < sentences.txt", output_dir
+        )
 
 
 if __name__ == "__main__":

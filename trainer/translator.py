@@ -1,41 +1,52 @@
 """Text to text in one graph: subwords, encoder, beam search, subwords back (§6.1).
 
 Evaluation, `trainer.translate` and the exported SavedModel all run this module, so they give the
-same translations.
+same translations. Any bytes are taken: invalid UTF-8 becomes U+FFFD, a sentence longer than
+`SearchConfig.max_source_length` is cut there, and a blank one has a blank translation.
 """
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import tensorflow as tf
 
 from model.config import SearchConfig
-from model.search import Translations
+from model.search import Translations, length_penalty
 from model.transformer import Transformer
 from pipeline.errors import UserError
-from pipeline.schema import END_ID, SIDES
+from pipeline.schema import END_ID, PADDING_ID, SIDES
 from trainer.checkpoint_files import Checkpoint
 from trainer.checkpoints import find_checkpoint, load_weights
 from trainer.run_directory import Run
-from trainer.startup import silent_stderr
 from trainer.text_ops import TextOps, load_text_ops
 
-Translate = Callable[..., dict[str, tf.Tensor]]
+Tensors = dict[str, tf.Tensor]
+Translate = Callable[..., Tensors]
 
 _SENTENCES_PER_BATCH = 64
 
 
+def _texts(name: str) -> tf.TensorSpec:
+    return tf.TensorSpec([None], tf.string, name=name)
+
+
 class Translation(NamedTuple):
-    """A translation, and its log-probability in nats divided by the length penalty."""
+    """A translation, its log-probability in nats divided by the length penalty, and what it lacks.
+
+    source_tokens_cut: subwords at the source's end that were left out since it was too long.
+    """
 
     text: str
     score: float
+    source_tokens_cut: int = 0
 
 
 class Translator(tf.Module):
-    """A trained model that takes and gives text."""
+    """A trained model that takes and gives text; its methods are a SavedModel's signatures.
+
+    B is the number of sentences, 0 or more, and W is `search.beam_size`.
+    """
 
     def __init__(
         self,
@@ -51,8 +62,8 @@ class Translator(tf.Module):
         self.target_ops = target_ops
         self.search = search
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")], autograph=False)
-    def translate(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
+    @tf.function(input_signature=[_texts("text")], autograph=False)
+    def translate(self, text: tf.Tensor) -> Tensors:
         """Translates sentences.
 
         Args:
@@ -60,16 +71,85 @@ class Translator(tf.Module):
 
         Returns:
             `translation`, string `[B]`, the best of the search; `score`, float32 `[B]`, its
-            log-probability in nats divided by the length penalty.
+            log-probability in nats divided by the length penalty; `source_tokens_cut`, int32
+            `[B]`, subwords left out at the end of a sentence that was too long.
         """
-        found = self.search_ids(self.source_ops.tokenize(text))
+        source, cut = _cut(self.source_ops.tokenize(text), self.search.max_source_length)
+        found = self._search(source)
         return {
             "translation": self.target_ops.detokenize(found.tokens[:, 0]),
             "score": found.scores[:, 0],
+            "source_tokens_cut": cut,
         }
+
+    @tf.function(input_signature=[_texts("text")], autograph=False)
+    def translate_nbest(self, text: tf.Tensor) -> Tensors:
+        """Translates sentences in W ways each.
+
+        Args:
+            text: string `[B]`, UTF-8, one sentence each.
+
+        Returns:
+            `translations`, string `[B, W]`, best first, and their `scores`, float32 `[B, W]`; where
+            fewer than W exist, the rest are empty with a score of −10⁹.
+        """
+        found = self.search_ids(self.source_ops.tokenize(text))
+        shape = tf.shape(found.scores)
+        hypotheses = tf.reshape(found.tokens, (shape[0] * shape[1], tf.shape(found.tokens)[2]))
+        return {
+            "translations": tf.reshape(self.target_ops.detokenize(hypotheses), shape),
+            "scores": found.scores,
+        }
+
+    @tf.function(input_signature=[_texts("text"), _texts("translation")], autograph=False)
+    def score(self, text: tf.Tensor, translation: tf.Tensor) -> Tensors:
+        """Scores given translations, without any search.
+
+        Args:
+            text: string `[B]`, UTF-8, one sentence each.
+            translation: string `[B]`, a translation of each.
+
+        Returns:
+            `log_probability`, float32 `[B]`, in nats; `tokens`, int32 `[B]`, of the translation,
+            end symbol included; `score`, float32 `[B]`, the one divided by the length penalty of
+            the other, as search scores. Of a translation longer than search could make it, the
+            beginning is scored.
+        """
+        config = self.search
+        source, _ = _cut(self.source_ops.tokenize(text), config.max_source_length)
+        longest = config.max_source_length + config.extra_length
+        target, _ = _cut(self.target_ops.tokenize(translation), longest)
+        logits = self.transformer(source, target)
+        nll = tf.nn.sparse_softmax_cross_entropy_with_logits(target, logits)  # [B, T]
+        log_probability = -tf.reduce_sum(tf.where(target == PADDING_ID, 0.0, nll), axis=1)
+        tokens = _lengths(target)
+        penalty = length_penalty(tokens, config.length_penalty)
+        return {
+            "log_probability": log_probability,
+            "tokens": tokens,
+            "score": log_probability / penalty,
+        }
+
+    @tf.function(
+        input_signature=[tf.TensorSpec([None, None], tf.int32, name="tokens")], autograph=False
+    )
+    def translate_ids(self, tokens: tf.Tensor) -> Tensors:
+        """Translates ids into ids, for servers without the Text ops.
+
+        Args:
+            tokens: int32 `[B, S]`, ids of each sentence, ending in the end symbol, then padding.
+
+        Returns:
+            `translations`, int32 `[B, W, T]`, best first, each ending in the end symbol, then
+            padding; `scores`, float32 `[B, W]`.
+        """
+        return {"translations": (found := self.search_ids(tokens)).tokens, "scores": found.scores}
 
     def search_ids(self, source: tf.Tensor) -> Translations:
         """Searches for translations of ids, int32 `[B, S]`, each ending in the end symbol."""
+        return self._search(_cut(source, self.search.max_source_length)[0])
+
+    def _search(self, source: tf.Tensor) -> Translations:
         return self.transformer.search(source, self.search, end_id=END_ID)
 
 
@@ -109,24 +189,6 @@ def load_translator(
     return make_translator(dataclasses.replace(run, search=config), transformer), checkpoint
 
 
-def load_saved_model(directory: str) -> Translate:
-    """Loads what `trainer.export` wrote, with the Text ops that it needs.
-
-    Raises:
-        UserError: if there is no SavedModel in `directory`.
-    """
-    if not (Path(directory) / "saved_model.pb").exists():
-        raise UserError(
-            f"no SavedModel in {directory} (it has no saved_model.pb): "
-            f"make one with python -m trainer.export --output_dir={directory} --run_dir=…"
-        )
-    with silent_stderr():
-        model = tf.saved_model.load(directory)
-    translate = model.signatures["serving_default"]
-    translate.keep_alive = model  # a signature alone would let go of the variables
-    return translate
-
-
 def translate_all(translate: Translate, sentences: Sequence[str]) -> list[Translation]:
     """Translates any number of sentences in batches of similar length, and keeps their order.
 
@@ -139,7 +201,29 @@ def translate_all(translate: Translate, sentences: Sequence[str]) -> list[Transl
     for start in range(0, len(order), _SENTENCES_PER_BATCH):
         rows = order[start : start + _SENTENCES_PER_BATCH]
         result = translate(text=tf.constant([sentences[row] for row in rows]))
-        texts, scores = result["translation"].numpy(), result["score"].numpy()
-        for row, text, score in zip(rows, texts, scores, strict=True):
-            translations[row] = Translation(text.decode("utf-8"), float(score))
+        columns = (result[name].numpy() for name in ("translation", "score", "source_tokens_cut"))
+        for row, text, score, cut in zip(rows, *columns, strict=True):
+            translations[row] = Translation(text.decode("utf-8"), float(score), int(cut))
     return [translations[row] for row in range(len(sentences))]
+
+
+def _cut(tokens: tf.Tensor, longest: int) -> tuple[tf.Tensor, tf.Tensor]:
+    """Cuts sentences of ids to at most `longest` tokens, the last of them the end symbol.
+
+    Args:
+        tokens: int32 `[B, S]`, each ending in the end symbol, then padding.
+        longest: tokens, at least 1.
+
+    Returns:
+        int32 `[B, min(S, longest)]`, and the number of tokens cut off each, int32 `[B]`.
+        `[[5, 6, 7, 1], [8, 1, 0, 0]]` cut to 3 gives `[[5, 6, 1], [8, 1, 0]]` and `[1, 0]`.
+    """
+    kept = tokens[:, :longest]
+    cut = _lengths(tokens) - _lengths(kept)
+    last = tf.range(tf.shape(kept)[1]) == longest - 1
+    return tf.where(last & (cut > 0)[:, None], END_ID, kept), cut
+
+
+def _lengths(tokens: tf.Tensor) -> tf.Tensor:
+    """The tokens of each sentence, int32 `[B]`, of ids `[B, S]`."""
+    return tf.math.count_nonzero(tokens, axis=1, dtype=tf.int32)

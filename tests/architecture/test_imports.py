@@ -20,7 +20,7 @@ LIGHT_MODULES = frozenset(f"pipeline.{name}" for name in LIGHT)
 HEAVY = frozenset({"apache_beam", "keras", "tensorflow", "tensorflow_text"})
 TRAINER_READS = frozenset(
     f"pipeline.{name}"
-    for name in ("errors", "cli", "schema", "storage", "subwords", "text", "wordpiece")
+    for name in ("errors", "cli", "records", "schema", "storage", "subwords", "text", "wordpiece")
 )
 # Loaded in functions alone, by a run that asked for wordpiece, or for files of an object store.
 LAZILY = {"pipeline.subwords": {"tensorflow_text"}, "pipeline.storage": {"apache_beam"}}

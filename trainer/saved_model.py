@@ -1,0 +1,100 @@
+"""The SavedModel: a translator's graph, weights and subwords, for TF Serving or any TensorFlow.
+
+It has four signatures, the methods of `trainer.translator.Translator`, and needs TensorFlow and its
+Text ops, nothing of this repository.
+"""
+
+from pathlib import Path
+
+import keras
+import tensorflow as tf
+
+from pipeline.errors import UserError
+from pipeline.schema import END_ID, write_atomically
+from trainer import warmup
+from trainer.startup import silent_stderr
+from trainer.translator import Translate, Translator
+
+DEFAULT_SIGNATURE = "serving_default"
+_WARMUP_WORDS = (1, 16, 48)  # of the sentences of a warm-up request
+
+
+class ServedTranslator(tf.Module):
+    """A translator whose weights are stored in a type of their own, for saving.
+
+    Whatever the type, the arithmetic is float32: weights are cast once for each request.
+    """
+
+    def __init__(self, translator: Translator, weights: str) -> None:
+        """Copies the translator's weights as `weights`: "float32", "bfloat16" or "float16"."""
+        super().__init__(name="translator")
+        variables = translator.transformer.variables
+        self.weights = [
+            tf.Variable(tf.cast(each.value, weights), trainable=False, name=each.path)
+            for each in variables
+        ]
+        self.text_ops = [translator.source_ops, translator.target_ops]
+        methods = {
+            DEFAULT_SIGNATURE: translator.translate,
+            "translate_nbest": translator.translate_nbest,
+            "score": translator.score,
+            "translate_ids": translator.translate_ids,
+        }
+        self.functions = {
+            name: self._with_stored_weights(method, variables) for name, method in methods.items()
+        }
+
+    def _with_stored_weights(
+        self, method: tf.types.experimental.PolymorphicFunction, variables: list[keras.Variable]
+    ) -> tf.types.experimental.PolymorphicFunction:
+        """Returns a method of the translator that reads our weights instead of its own."""
+
+        def serve(*inputs: tf.Tensor) -> dict[str, tf.Tensor]:
+            stored = zip(variables, self.weights, strict=True)
+            values = [(variable, tf.cast(weight, tf.float32)) for variable, weight in stored]
+            with keras.StatelessScope(state_mapping=values):
+                return method.python_function(*inputs)
+
+        return tf.function(serve, input_signature=method.input_signature, autograph=False)
+
+
+def save_translator(translator: Translator, directory: Path, *, weights: str) -> None:
+    """Writes a SavedModel with requests that warm TF Serving up.
+
+    Args:
+        translator: a trained model.
+        directory: does not exist yet.
+        weights: type that weights are stored in, "float32", "bfloat16" or "float16".
+    """
+    served = ServedTranslator(translator, weights)
+    tf.saved_model.save(served, str(directory), signatures=served.functions)
+    sentences = tf.constant([" ".join(["a"] * words) for words in _WARMUP_WORDS])
+    requests = warmup.warmup_requests(
+        {
+            DEFAULT_SIGNATURE: {"text": sentences},
+            "translate_nbest": {"text": sentences},
+            "score": {"text": sentences, "translation": sentences},
+            "translate_ids": {"tokens": tf.constant([[END_ID]])},
+        }
+    )
+    path = directory / warmup.PATH
+    path.parent.mkdir()
+    write_atomically(str(path), requests)
+
+
+def load_saved_model(directory: str, signature: str = DEFAULT_SIGNATURE) -> Translate:
+    """Loads a signature of what `trainer.export` wrote, with the Text ops that it needs.
+
+    Raises:
+        UserError: if there is no SavedModel in `directory`.
+    """
+    if not (Path(directory) / "saved_model.pb").exists():
+        raise UserError(
+            f"no SavedModel in {directory} (it has no saved_model.pb): "
+            f"make one with python -m trainer.export --output_dir={directory} --run_dir=…"
+        )
+    with silent_stderr():
+        model = tf.saved_model.load(directory)
+    function = model.signatures[signature]
+    function.keep_alive = model  # a signature alone would let go of the variables
+    return function

@@ -1,0 +1,44 @@
+"""Requests that TF Serving answers for itself before it serves a new model.
+
+The first request to a model pays for what TensorFlow sets up late. TF Serving looks for requests
+in `assets.extra/tf_serving_warmup_requests` of a SavedModel, a TFRecord of
+`tensorflow.serving.PredictionLog`, and sends them on loading. The few fields that a request needs
+are packed here, so exporting needs no TF Serving package.
+"""
+
+from collections.abc import Mapping
+
+import tensorflow as tf
+
+from pipeline.records import frame_record, pack_field
+
+PATH = "assets.extra/tf_serving_warmup_requests"
+
+# Numbers of fields, from prediction_log.proto, predict.proto and model.proto of TF Serving.
+_PREDICT_LOG = 6  # of PredictionLog
+_REQUEST = 1  # of PredictLog
+_MODEL_SPEC, _INPUTS = 1, 2  # of PredictRequest
+_SIGNATURE_NAME = 3  # of ModelSpec
+_KEY, _VALUE = 1, 2  # of a map's entry
+
+Inputs = Mapping[str, tf.Tensor]
+
+
+def warmup_requests(inputs_by_signature: Mapping[str, Inputs]) -> bytes:
+    """Packs one request for each signature into the file's content.
+
+    Args:
+        inputs_by_signature: for each signature to be called, its inputs by name.
+    """
+    return b"".join(
+        frame_record(_prediction_log(signature, inputs))
+        for signature, inputs in inputs_by_signature.items()
+    )
+
+
+def _prediction_log(signature: str, inputs: Inputs) -> bytes:
+    request = pack_field(_MODEL_SPEC, pack_field(_SIGNATURE_NAME, signature.encode()))
+    for name, tensor in inputs.items():
+        value = tf.make_tensor_proto(tensor).SerializeToString()
+        request += pack_field(_INPUTS, pack_field(_KEY, name.encode()) + pack_field(_VALUE, value))
+    return pack_field(_PREDICT_LOG, pack_field(_REQUEST, request))
