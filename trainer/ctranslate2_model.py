@@ -15,7 +15,7 @@ from keras import ops
 from model.attention import MultiHeadAttention
 from model.config import TransformerConfig
 from model.encoder import EncoderLayer
-from model.layers import FeedForward
+from model.layers import FeedForward, layer_normalization
 from model.transformer import Transformer
 from pipeline.errors import UserError
 from pipeline.schema import END_ID, PADDING_ID, SIDES, UNKNOWN_ID, write_atomically
@@ -46,7 +46,7 @@ def save_ctranslate2(run: Run, transformer: Transformer, directory: Path, *, wei
     spec.config.eos_token = pieces["target"][END_ID]
     spec.config.unk_token = pieces["target"][UNKNOWN_ID]
     spec.config.add_source_eos = True
-    spec.config.layer_norm_epsilon = transformer.encoder.layers[0].feed_forward_residual.norm.epsilon
+    spec.config.layer_norm_epsilon = layer_normalization("norm").epsilon
     spec.validate()
     spec.optimize(quantization=weights)
     directory.mkdir(parents=True)

@@ -12,8 +12,9 @@ from tests.integration.preprocessing import build, configure
 from trainer.config import TrainingConfig
 from trainer.evaluation import evaluate_bleu
 from trainer.run_directory import Run, load_run
+from trainer.saved_model import load_saved_model, save_translator
 from trainer.training import train
-from trainer.translator import Translator, load_saved_model, load_translator, translate_all
+from trainer.translator import Translator, load_translator, translate_all
 
 SENTENCES = ["dogs and cats run.", "girls run.", ""]
 
@@ -79,12 +80,10 @@ def test_the_run_keeps_both_and_evaluates(
 
 
 def test_the_saved_model_translates_as_the_run_does(translator: Translator, tmp_path: Path) -> None:
-    tf.saved_model.save(
-        translator, str(tmp_path), signatures={"serving_default": translator.translate}
-    )
-    served = translate_all(load_saved_model(str(tmp_path)), SENTENCES)
-    for (text, score), expected in zip(
+    save_translator(translator, tmp_path / "model", weights="float32")
+    served = translate_all(load_saved_model(str(tmp_path / "model")), SENTENCES)
+    for received, expected in zip(
         served, translate_all(translator.translate, SENTENCES), strict=True
     ):
-        assert text == expected.text
-        assert score == pytest.approx(expected.score, rel=1e-5)
+        assert received.text == expected.text
+        assert received.score == pytest.approx(expected.score, rel=1e-5)

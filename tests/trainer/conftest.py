@@ -10,12 +10,13 @@ import pytest
 
 from model.config import SearchConfig, TransformerConfig
 from pipeline.schema import SIDES, Dataset
-from tests.trainer.datasets import builtin_splits, write_dataset
+from tests.trainer.datasets import VOCABULARY_SIZE, builtin_splits, write_dataset
 from trainer.config import TrainingConfig
 from trainer.run_directory import Run
 
 if TYPE_CHECKING:
     from trainer.learner import Learner
+    from trainer.translator import Translator
 
 TINY = TransformerConfig(num_layers=1, model_dim=16, feed_forward_dim=24, num_heads=2)
 
@@ -30,6 +31,23 @@ def tiny_dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 def tiny_transformer() -> TransformerConfig:
     """One layer of width 16, with dropout."""
     return TINY
+
+
+@pytest.fixture(scope="session")
+def translator(tiny_dataset: Dataset, tiny_transformer: TransformerConfig) -> "Translator":
+    """An untrained model, sharpened so that no two hypotheses are nearly equal."""
+    import keras
+
+    from model.transformer import Transformer
+    from trainer.text_ops import load_text_ops
+    from trainer.translator import Translator
+
+    keras.utils.set_random_seed(1)
+    transformer = Transformer(tiny_transformer, VOCABULARY_SIZE)
+    transformer.embedding.matrix.assign(3.0 * transformer.embedding.matrix)
+    ops = load_text_ops(tiny_dataset.path("subwords.model"))
+    search = SearchConfig(beam_size=2, extra_length=3, max_source_length=24)
+    return Translator(transformer, ops, ops, search)
 
 
 @pytest.fixture

@@ -1,46 +1,45 @@
 import os
 import shutil
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from model.config import SearchConfig
-from pipeline.errors import UserError
 from pipeline.schema import END_ID, PADDING_ID, Dataset
 from tests.trainer.datasets import VOCABULARY_SIZE
 from trainer.checkpoints import save_checkpoint
 from trainer.learner import Learner
 from trainer.run_directory import Run
-from trainer.text_ops import load_text_ops
 from trainer.translator import (
     Translation,
     Translator,
-    load_saved_model,
     load_translator,
     translate_all,
 )
 
-SEARCH = SearchConfig(beam_size=2, extra_length=3)
+BEAM_SIZE = 2
+WILD = [
+    b"The old dog sleeps.",
+    b"",
+    b" \t\r\n ",
+    b"x" * 10_000,
+    b"word " * 2_000,
+    b"caf\xe9 \xff\xfe \xc3",
+    "\U0001f600 \U0001f468\u200d\U0001f469\u200d\U0001f467".encode(),
+    b"\x00\x01\x07 bell \x1b[31m",
+    "\u200b\ufeff\u2028\u202e".encode(),
+]
 SENTENCES = ["The old dog sleeps.", "", "Why?", "  An \u00fcber   cat \U0001f600 sings loudly. "]
-
-
-@pytest.fixture
-def translator(make_learner: Callable[..., Learner], tiny_dataset: Dataset) -> Translator:
-    """An untrained model, sharpened so that no two hypotheses are nearly equal."""
-    transformer = make_learner().transformer
-    transformer.embedding.matrix.assign(3.0 * transformer.embedding.matrix)
-    ops = load_text_ops(tiny_dataset.path("subwords.model"))
-    return Translator(transformer, ops, ops, SEARCH)
 
 
 def shout(text: tf.Tensor) -> dict[str, tf.Tensor]:
     """Stands in for a model, and refuses batches that are too large to be meant."""
     assert text.shape[0] <= 64
     score = tf.cast(tf.strings.length(text), tf.float32)
-    return {"translation": tf.strings.upper(text), "score": score}
+    cut = tf.zeros_like(score, tf.int32)
+    return {"translation": tf.strings.upper(text), "score": score, "source_tokens_cut": cut}
 
 
 @pytest.mark.parametrize("number", [0, 1, 63, 64, 65, 200])
@@ -93,23 +92,80 @@ def test_the_output_is_at_most_so_much_longer_than_the_source(translator: Transl
     source = tf.constant([[5, 6, 7, END_ID], [5, END_ID, PADDING_ID, PADDING_ID]])
     tokens = translator.search_ids(source).tokens.numpy()
     lengths = (tokens != PADDING_ID).sum(axis=-1)
-    assert (lengths[0] <= 4 + SEARCH.extra_length).all()
-    assert (lengths[1] <= 2 + SEARCH.extra_length).all()
+    assert (lengths[0] <= 4 + translator.search.extra_length).all()
+    assert (lengths[1] <= 2 + translator.search.extra_length).all()
 
 
-def test_a_saved_model_translates_the_same(translator: Translator, tmp_path: Path) -> None:
-    signatures = {"serving_default": translator.translate}
-    tf.saved_model.save(translator, str(tmp_path / "model"), signatures=signatures)
-    loaded = load_saved_model(str(tmp_path / "model"))
-    expected = translate_all(translator.translate, SENTENCES)
-    for received, wanted in zip(translate_all(loaded, SENTENCES), expected, strict=True):
-        assert received.text == wanted.text
-        assert received.score == pytest.approx(wanted.score, rel=1e-5)
+def test_ids_translate_as_their_text(translator: Translator) -> None:
+    by_text = translator.translate_nbest(tf.constant(SENTENCES))
+    by_ids = translator.translate_ids(translator.source_ops.tokenize(tf.constant(SENTENCES)))
+    np.testing.assert_allclose(by_ids["scores"], by_text["scores"], rtol=1e-4)
+    for number in range(BEAM_SIZE):
+        texts = translator.target_ops.detokenize(by_ids["translations"][:, number])
+        assert texts.numpy().tolist() == by_text["translations"][:, number].numpy().tolist()
 
 
-def test_no_saved_model_is_said_with_how_to_make_one(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no SavedModel in .*python -m trainer.export"):
-        load_saved_model(str(tmp_path))
+def test_the_first_of_the_n_best_is_the_translation(translator: Translator) -> None:
+    best = translator.translate(tf.constant(SENTENCES))
+    several = translator.translate_nbest(tf.constant(SENTENCES))
+    assert several["translations"].shape == (len(SENTENCES), BEAM_SIZE)
+    assert several["translations"][:, 0].numpy().tolist() == best["translation"].numpy().tolist()
+    np.testing.assert_allclose(several["scores"][:, 0], best["score"], rtol=1e-5)
+    scores = several["scores"].numpy()
+    assert (scores[:, 0] > scores[:, 1]).all()
+
+
+def test_a_score_is_the_sum_of_the_model_s_log_probabilities(translator: Translator) -> None:
+    text, translation = tf.constant(["Why?", "A dog."]), tf.constant(["Warum?", "Ein Hund."])
+    given = translator.score(text, translation)
+    source, target = (translator.source_ops.tokenize(side) for side in (text, translation))
+    log_probs = tf.nn.log_softmax(translator.transformer(source, target)).numpy()
+    for row, ids in enumerate(target.numpy()):
+        length = int((ids != PADDING_ID).sum())
+        expected = sum(log_probs[row, position, ids[position]] for position in range(length))
+        penalty = ((5 + length) / 6) ** translator.search.length_penalty
+        assert float(given["log_probability"][row]) == pytest.approx(expected, rel=1e-4)
+        assert float(given["score"][row]) == pytest.approx(expected / penalty, rel=1e-4)
+
+
+def test_blank_sentences_have_blank_translations(translator: Translator) -> None:
+    blank = tf.constant(["", "  ", "\t\n", "Why?"])
+    result = translator.translate(blank)
+    assert result["translation"].numpy().tolist()[:3] == [b"", b"", b""]
+    assert result["translation"].numpy()[3] != b""
+    assert (result["score"].numpy() < 0).all()
+    several = translator.translate_nbest(blank)
+    assert several["scores"].numpy()[:3, 1].tolist() == [-1e9] * 3
+
+
+def test_what_is_too_long_is_cut_and_counted(translator: Translator) -> None:
+    longest = translator.search.max_source_length
+    fitting = " ".join(["a"] * (longest - 1))
+    ids = translator.source_ops.tokenize(tf.constant([fitting])).numpy()
+    assert ids.shape == (1, longest)
+    result = translator.translate(tf.constant([fitting, f"{fitting} a a", "a"]))
+    assert result["source_tokens_cut"].numpy().tolist() == [0, 2, 0]
+    assert result["translation"][0] == result["translation"][1]
+    (translation,) = translate_all(translator.translate, [f"{fitting} a a"])
+    assert translation.source_tokens_cut == 2
+
+
+@pytest.mark.parametrize("number", [0, 1, 256])
+def test_any_text_in_a_batch_of_any_size_is_translated_as_alone(
+    translator: Translator, number: int
+) -> None:
+    batch = [WILD[row % len(WILD)] for row in range(number)]
+    result = translator.translate(tf.constant(batch, tf.string))
+    scored = translator.score(tf.constant(batch, tf.string), result["translation"])
+    assert translator.translate_nbest(tf.constant(batch, tf.string))["scores"].shape[0] == number
+    assert scored["log_probability"].shape == (number,)
+    for row in range(min(number, len(WILD))):
+        alone = translator.translate(tf.constant(WILD[row : row + 1]))
+        assert result["translation"][row] == alone["translation"][0], WILD[row][:20]
+        assert float(result["score"][row]) == pytest.approx(float(alone["score"][0]), rel=1e-4)
+        assert result["translation"].numpy()[row].decode("utf-8") is not None
+    assert np.isfinite(result["score"]).all()
+    assert np.isfinite(scored["log_probability"]).all()
 
 
 def test_a_run_is_loaded_with_the_weights_asked_for(
@@ -122,10 +178,11 @@ def test_a_run_is_loaded_with_the_weights_asked_for(
     for step in (1, 2):
         learner.transformer.embedding.matrix.assign_add(tf.ones((VOCABULARY_SIZE, 16)))
         save_checkpoint(run.directory, learner, step=step, train_seconds=0.0, keep=5)
-    last, checkpoint = load_translator(run, "last", SEARCH)
-    first, _ = load_translator(run, "1", SEARCH)
+    search = SearchConfig(beam_size=3)
+    last, checkpoint = load_translator(run, "last", search)
+    first, _ = load_translator(run, "1", search)
     assert checkpoint.step == 2
-    assert last.search == SEARCH
+    assert last.search == search
     matrix = learner.transformer.embedding.matrix.numpy()
     np.testing.assert_array_equal(last.transformer.embedding.matrix, matrix)
     np.testing.assert_allclose(first.transformer.embedding.matrix, matrix - 1, atol=1e-6)
