@@ -82,17 +82,27 @@ def save_translator(translator: Translator, directory: Path, *, weights: str) ->
     write_atomically(str(path), requests)
 
 
-def load_saved_model(directory: str, signature: str = DEFAULT_SIGNATURE) -> Translate:
-    """Loads a signature of what `trainer.export` wrote, with the Text ops that it needs.
+def find_fingerprint(directory: str) -> Path:
+    """Returns the file of a SavedModel in `directory` that no two exports have alike.
 
     Raises:
-        UserError: if there is no SavedModel in `directory`.
+        UserError: if there is none.
     """
     if not (Path(directory) / "saved_model.pb").exists():
         raise UserError(
             f"no SavedModel in {directory} (it has no saved_model.pb): "
             f"make one with python -m trainer.export --output_dir={directory} --run_dir=…"
         )
+    return Path(directory) / "fingerprint.pb"
+
+
+def load_saved_model(directory: str, signature: str = DEFAULT_SIGNATURE) -> Translate:
+    """Loads a signature of what `trainer.export` wrote, with the Text ops that it needs.
+
+    Raises:
+        UserError: if there is no SavedModel in `directory`.
+    """
+    find_fingerprint(directory)
     with silent_stderr():
         model = tf.saved_model.load(directory)
     function = model.signatures[signature]

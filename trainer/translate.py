@@ -2,29 +2,37 @@
 
     echo "The old dog sleeps." | python -m trainer.translate --run_dir=runs/demo
     python -m trainer.translate --saved_model=DIR --input_file=news.en --output_file=news.de
+    python -m trainer.translate --saved_model=DIR --input_file=news.en --output_file=news.de \\
+        --runner=DirectRunner --num_workers=8
 
-Line n of the output translates line n of the input.
+Line n of the output translates line n of the input. With --output_file, finished blocks of lines
+are kept in OUTPUT_FILE.parts: killed at any moment, the same command goes on, and OUTPUT_FILE
+appears as a whole at the end. With --runner, blocks are translated on the workers of a Beam runner;
+options of Apache Beam may follow.
 """
 
 import dataclasses
 import sys
 from dataclasses import field
-from pathlib import Path
 
-from absl import logging
+from absl import flags, logging
 
 from model.config import SearchConfig
-from pipeline import cli
+from pipeline import cli, storage, usage
 from pipeline.errors import UserError
-from pipeline.schema import write_atomically
+from pipeline.progress import Progress
+from trainer import offline
 from trainer.config import TrainedModel
 from trainer.run_directory import load_run
-from trainer.startup import start_tensorflow
 
 
 @dataclasses.dataclass(frozen=True)
 class TextFiles:
-    """What to translate."""
+    """What to translate, and where.
+
+    Raises:
+        ValueError: if a value is out of range.
+    """
 
     saved_model: str | None = field(
         default=None,
@@ -37,35 +45,42 @@ class TextFiles:
     output_file: str | None = field(
         default=None, metadata={"help": "File for the translations; standard output if not given."}
     )
+    block_lines: int = field(
+        default=2_000,
+        metadata={"help": "Lines that are sorted by length, translated and kept together."},
+    )
+    runner: str | None = field(
+        default=None,
+        metadata={
+            "help": "Beam runner, such as DirectRunner, for an --output_file by many workers; this "
+            "process alone if not given."
+        },
+    )
+    num_workers: int = field(
+        default=1, metadata={"help": "Worker processes of --runner=DirectRunner."}
+    )
+
+    def __post_init__(self) -> None:
+        for name in ("block_lines", "num_workers"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1; received {getattr(self, name)}")
+        if self.runner and not self.output_file:
+            raise ValueError("received --runner without --output_file: workers write files")
 
 
-def main(_: list[str]) -> None:
-    """Reads the flags and the text, translates, and writes."""
+def main(argv: list[str]) -> None:
+    """Reads the flags, then translates to a file or to standard output."""
     files = cli.config_from_flags(TextFiles)
-    model = cli.config_from_flags(TrainedModel)
-    _refuse_both(files.saved_model)
-    sentences = _read(files.input_file)
-
-    start_tensorflow()
-    from trainer.translator import load_saved_model, load_translator, translate_all
-
-    if files.saved_model:
-        translate = load_saved_model(files.saved_model)
-    else:
-        run = load_run(model.run_dir)
-        search = cli.override_from_flags(run.search)
-        translator = load_translator(run, model.checkpoint, search)[0]
-        translate = translator.translate  # which alone would not keep the translator alive
-    translations = translate_all(translate, sentences)
-    text = "".join(f"{translation.text}\n" for translation in translations).encode()
+    if not files.runner and argv[1:]:
+        cli.refuse_unknown(argv[1], usage.our_flags(flags.FLAGS))
+    model = _read_model(files.saved_model)
     if files.output_file:
-        write_atomically(files.output_file, text)
-        logging.info("%d translations written: %s", len(translations), files.output_file)
+        _translate_file(files, files.output_file, model, argv[1:])
     else:
-        sys.stdout.buffer.write(text)
+        _translate_stream(files, model)
 
 
-def _refuse_both(saved_model: str | None) -> None:
+def _read_model(saved_model: str | None) -> offline.Model:
     """Raises UserError if flags of a run are given for a SavedModel, which would ignore them."""
     ignored = cli.given_flags(TrainedModel) + cli.given_flags(SearchConfig)
     if saved_model and ignored:
@@ -73,22 +88,71 @@ def _refuse_both(saved_model: str | None) -> None:
             f"received --saved_model and --{ignored[0]}: which weights and how to search was "
             "fixed by trainer.export; leave one out, or export again"
         )
+    if saved_model:
+        return offline.Model(saved_model)
+    trained = cli.config_from_flags(TrainedModel)
+    search = cli.override_from_flags(load_run(trained.run_dir).search)
+    return offline.Model(None, trained.run_dir, trained.checkpoint, search)
 
 
-def _read(path: str | None) -> list[str]:
-    data = Path(path).read_bytes() if path else sys.stdin.buffer.read()
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise UserError(
-            f"{path or 'standard input'} line {line} is not UTF-8 (byte {data[error.start]:#04x}); "
-            "convert it, for example with iconv"
-        ) from error
-    return text.removesuffix("\n").split("\n") if text else []
+def _translate_stream(files: TextFiles, model: offline.Model) -> None:
+    """Translates block by block to standard output."""
+    from tqdm import tqdm
+
+    source = storage.open_file(files.input_file) if files.input_file else sys.stdin.buffer
+    name = files.input_file or "standard input"
+    translate = None
+    with source, tqdm(unit=" lines", disable=None) as progress:
+        for lines in offline.read_blocks(source, files.block_lines, name):
+            translate = translate or model.load()
+            sys.stdout.buffer.write(offline.to_text(offline.translate_lines(lines, translate)))
+            sys.stdout.buffer.flush()
+            progress.update(len(lines))
+
+
+def _translate_file(
+    files: TextFiles, output: str, model: offline.Model, beam_arguments: list[str]
+) -> None:
+    """Translates into parts, those that are missing, then joins them."""
+    folder = f"{output}.parts"
+    storage.make_folder(folder)
+    source = files.input_file
+    if source is None:
+        source = f"{folder}/standard-input"
+        storage.write_atomically(source, sys.stdin.buffer.read())
+    blocks = offline.list_blocks(source, files.block_lines, model)
+    done = storage.entries(folder)
+    waiting = [block for block in blocks if block.name not in done]
+    if len(waiting) < len(blocks):
+        logging.info("%d of %d blocks were finished before", len(blocks) - len(waiting), len(blocks))
+    with Progress("Translate", waiting, lambda: storage.entries(folder)):
+        if files.runner:
+            _translate_with_beam(files, waiting, folder, model, beam_arguments)
+        elif waiting:
+            translate = model.load()
+            for block in waiting:
+                offline.translate_block(block, folder, translate)
+    offline.join_parts(blocks, folder, output)
+    logging.info("%d translations written: %s", sum(block.lines for block in blocks), output)
+
+
+def _translate_with_beam(
+    files: TextFiles,
+    blocks: list[offline.TextBlock],
+    folder: str,
+    model: offline.Model,
+    arguments: list[str],
+) -> None:
+    from pipeline import runners
+    from trainer import beam_inference
+
+    our_flags = usage.our_flags(flags.FLAGS)
+    options = runners.make_options(files.runner or "", files.num_workers, arguments, our_flags)
+    if blocks:
+        beam_inference.translate_with_beam(blocks, folder, model, options)
 
 
 if __name__ == "__main__":
     for config in (TextFiles, TrainedModel, SearchConfig):
         cli.define_flags(config)
-    cli.run(main)
+    cli.run(main, allow_unknown=True)
