@@ -9,18 +9,29 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from types import TracebackType
+from typing import Protocol
 
 from absl import logging
 
-from pipeline.corpora import Unit
-
 _SECONDS_BETWEEN_LOOKS = 0.5
+
+
+class Work(Protocol):
+    """A block of some kind: its name once it is finished, and its lines."""
+
+    @property
+    def name(self) -> str:
+        """Returns what `finished` calls it."""
+
+    @property
+    def lines(self) -> int:
+        """Returns how many lines it has."""
 
 
 class Progress:
     """A context manager around the run of a stage."""
 
-    def __init__(self, verb: str, blocks: Sequence[Unit], finished: Callable[[], set[str]]) -> None:
+    def __init__(self, verb: str, blocks: Sequence[Work], finished: Callable[[], set[str]]) -> None:
         """Prepares to follow `blocks` until `finished` names each."""
         self._verb = verb
         self._blocks = list(blocks)

@@ -92,7 +92,8 @@ def list_blocks(path: str, block_lines: int, model: Model) -> list[TextBlock]:
     Raises:
         UserError: a line is not UTF-8, or there is no such model.
     """
-    identity, blocks, start = model.identity(), [], 0
+    identity, start = model.identity(), 0
+    blocks: list[TextBlock] = []
     with storage.open_file(path) as file:
         for lines in read_blocks(file, block_lines, path):
             data = "\n".join(lines).encode()

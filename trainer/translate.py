@@ -1,8 +1,8 @@
-"""Translates text, one sentence a line, with a run or with an exported SavedModel.
+r"""Translates text, one sentence a line, with a run or with an exported SavedModel.
 
     echo "The old dog sleeps." | python -m trainer.translate --run_dir=runs/demo
     python -m trainer.translate --saved_model=DIR --input_file=news.en --output_file=news.de
-    python -m trainer.translate --saved_model=DIR --input_file=news.en --output_file=news.de \\
+    python -m trainer.translate --saved_model=DIR --input_file=news.en --output_file=news.de \
         --runner=DirectRunner --num_workers=8
 
 Line n of the output translates line n of the input. With --output_file, finished blocks of lines
@@ -124,7 +124,9 @@ def _translate_file(
     done = storage.entries(folder)
     waiting = [block for block in blocks if block.name not in done]
     if len(waiting) < len(blocks):
-        logging.info("%d of %d blocks were finished before", len(blocks) - len(waiting), len(blocks))
+        logging.info(
+            "%d of %d blocks were finished before", len(blocks) - len(waiting), len(blocks)
+        )
     with Progress("Translate", waiting, lambda: storage.entries(folder)):
         if files.runner:
             _translate_with_beam(files, waiting, folder, model, beam_arguments)

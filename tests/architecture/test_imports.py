@@ -22,6 +22,8 @@ TRAINER_READS = frozenset(
     f"pipeline.{name}"
     for name in ("errors", "cli", "records", "schema", "storage", "subwords", "text", "wordpiece")
 )
+# The one module that translates on the workers of a Beam runner.
+BEAM_IN_TRAINER = {"trainer.beam_inference": {"apache_beam", "pipeline.runners"}}
 # Loaded in functions alone, by a run that asked for wordpiece, or for files of an object store.
 LAZILY = {"pipeline.subwords": {"tensorflow_text"}, "pipeline.storage": {"apache_beam"}}
 STANDARD_LIBRARY = sys.stdlib_module_names
@@ -59,6 +61,8 @@ def _forbidden_to_model(each: Import) -> str | None:
 
 
 def _forbidden_to_trainer(each: Import) -> str | None:
+    if {each.package, each.imported} & BEAM_IN_TRAINER.get(each.importer, set()):
+        return None
     if each.package == "apache_beam":
         return "trainer does not use Beam"
     if each.package == "pipeline" and each.imported not in TRAINER_READS:
@@ -134,6 +138,13 @@ def test_model_using_the_pipeline_is_reported_even_inside_a_function() -> None:
 
 def test_beam_in_trainer_is_reported() -> None:
     assert_reported({"trainer.input": "import apache_beam as beam"}, "does not use Beam")
+
+
+def test_beam_in_the_module_for_it_is_allowed() -> None:
+    modules = {"trainer.beam_inference": "import apache_beam\nfrom pipeline import runners"}
+    assert violations(modules | {"pipeline.runners": ""}) == []
+    modules = {"trainer.beam_inference": "from pipeline import stages", "pipeline.stages": ""}
+    assert_reported(modules, "trainer.beam_inference imports pipeline.stages")
 
 
 def test_trainer_reading_the_corpora_is_reported() -> None:

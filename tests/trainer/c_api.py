@@ -42,8 +42,8 @@ class SavedModel:
             getattr(self.c, name).restype = ctypes.c_size_t
         self.status = ctypes.c_void_p(self.c.TF_NewStatus())
         for name in TEXT_OPS:
-            path = site_packages / "tensorflow_text" / "python" / "ops" / f"_{name}.so"
-            self.c.TF_LoadLibrary(str(path).encode(), self.status)
+            library = site_packages / "tensorflow_text" / "python" / "ops" / f"_{name}.so"
+            self.c.TF_LoadLibrary(str(library).encode(), self.status)
             self.check()
         self.graph = ctypes.c_void_p(self.c.TF_NewGraph())
         self.session = ctypes.c_void_p(

@@ -1,0 +1,144 @@
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import tensorflow as tf
+
+from model.config import SearchConfig
+from pipeline import storage
+from pipeline.errors import UserError
+from trainer import offline
+from trainer.checkpoints import save_checkpoint
+from trainer.learner import Learner
+from trainer.offline import Model, TextBlock, list_blocks, translate_block
+from trainer.run_directory import Run
+from trainer.translator import Translate
+
+LINES = ["b", "", "ccc ccc", "a\u2028a\r", "\u00e4\u0085 x", "b", "last"]
+
+
+class StoredModel(Model):
+    """A model whose weights are a word."""
+
+    def identity(self) -> bytes:
+        return self.run_dir.encode()
+
+
+def shout(text: tf.Tensor) -> dict[str, tf.Tensor]:
+    """Stands in for a model: upper case, and a line end where there was a ccc."""
+    count = tf.zeros(tf.shape(text), tf.int32)
+    upper = tf.strings.regex_replace(tf.strings.upper(text, encoding="utf-8"), "CCC ", "CCC\n")
+    return {"translation": upper, "score": tf.cast(count, tf.float32), "source_tokens_cut": count}
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> str:
+    (tmp_path / "in").write_bytes("".join(f"{line}\n" for line in LINES).encode())
+    return str(tmp_path / "in")
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> str:
+    (tmp_path / "out.parts").mkdir()
+    return str(tmp_path / "out.parts")
+
+
+def names(text: str, model: Model) -> list[str]:
+    return [block.name for block in list_blocks(text, 2, model)]
+
+
+@pytest.mark.parametrize("block_lines", [1, 2, 3, 7, 100])
+@pytest.mark.parametrize("last_end", ["\n", ""])
+def test_parts_in_order_are_the_translation(
+    tmp_path: Path, parts: str, block_lines: int, last_end: str
+) -> None:
+    (tmp_path / "in").write_bytes(("\n".join(LINES) + last_end).encode())
+    blocks = list_blocks(str(tmp_path / "in"), block_lines, StoredModel(None))
+    assert sum(block.lines for block in blocks) == len(LINES)
+    assert max(block.lines for block in blocks) <= block_lines
+    for block in reversed(blocks):
+        translate_block(block, parts, shout)
+    offline.join_parts(blocks, parts, str(tmp_path / "out"))
+    expected = [line.upper() for line in LINES]  # and no line end within CCC CCC
+    assert (tmp_path / "out").read_bytes().decode().split("\n") == [*expected, ""]
+    assert not Path(parts).exists()
+
+
+def test_an_empty_file_has_an_empty_translation(tmp_path: Path, parts: str) -> None:
+    (tmp_path / "in").touch()
+    blocks = list_blocks(str(tmp_path / "in"), 2, StoredModel(None))
+    assert blocks == []
+    offline.join_parts(blocks, parts, str(tmp_path / "out"))
+    assert (tmp_path / "out").read_bytes() == b""
+
+
+def test_a_changed_line_changes_its_block_s_name_alone(text: str) -> None:
+    before = names(text, StoredModel(None))
+    content = Path(text).read_bytes()
+    Path(text).write_bytes(content.replace(b"ccc ccc", b"ddd"))
+    after = names(text, StoredModel(None))
+    assert [one == other for one, other in zip(before, after, strict=True)] == [1, 0, 1, 1]
+
+
+def test_another_model_gives_every_block_another_name(text: str) -> None:
+    one, other = (names(text, StoredModel(None, weights)) for weights in ("one", "other"))
+    assert not {*one} & {*other}
+
+
+def test_what_is_no_utf_8_is_refused_by_its_line(tmp_path: Path) -> None:
+    (tmp_path / "in").write_bytes(b"a\nb\nc\nd \xff\n")
+    with pytest.raises(UserError, match=r"in line 4 is not UTF-8 \(byte 0xff\); .*iconv"):
+        list_blocks(str(tmp_path / "in"), 3, StoredModel(None))
+
+
+def test_sentences_that_were_cut_are_told_of(caplog: pytest.LogCaptureFixture) -> None:
+    def cut_first(text: tf.Tensor) -> dict[str, tf.Tensor]:
+        return shout(text) | {"source_tokens_cut": tf.one_hot(0, tf.size(text), 3, dtype=tf.int32)}
+
+    with caplog.at_level("WARNING"):
+        offline.translate_lines(["a", "b"], shout)
+        assert not caplog.messages
+        offline.translate_lines(["a", "b"], cut_first)
+    assert "1 sentences were longer than --max_source_length" in caplog.text
+
+
+def test_a_run_s_identity_is_its_weights_and_search(
+    make_learner: Callable[..., Learner], make_run: Callable[..., Run]
+) -> None:
+    run, learner = make_run(), make_learner()
+    save_checkpoint(run.directory, learner, step=1, train_seconds=0.0, keep=2)
+    model = Model(None, str(run.directory), "last", SearchConfig())
+    identities = [model.identity(), model.identity()]
+    identities.append(dataclasses.replace(model, search=SearchConfig(beam_size=2)).identity())
+    learner.transformer.embedding.matrix.assign_add(
+        tf.ones_like(learner.transformer.embedding.matrix)
+    )
+    save_checkpoint(run.directory, learner, step=2, train_seconds=0.0, keep=2)
+    identities.append(model.identity())
+    assert [identity == identities[0] for identity in identities] == [True, True, False, False]
+
+
+def test_beam_translates_every_block_once(tmp_path: Path, parts: str, text: str) -> None:
+    from pipeline.runners import make_options
+    from trainer.beam_inference import translate_with_beam
+
+    model = ShoutingModel(None)
+    blocks = list_blocks(text, 2, model)
+    options = make_options("DirectRunner", 1, [], [])
+    translate_with_beam(blocks[1:], parts, model, options)
+    assert storage.entries(parts) == {block.name for block in blocks[1:]}
+    translate_with_beam(blocks[:1], parts, model, options)
+    offline.join_parts(blocks, parts, str(tmp_path / "out"))
+    assert (tmp_path / "out").read_bytes().decode().split("\n")[:2] == ["B", ""]
+
+
+class ShoutingModel(StoredModel):
+    def load(self) -> Translate:
+        return shout
+
+
+def test_a_block_is_described_by_place_and_size(text: str) -> None:
+    first, second, *_ = list_blocks(text, 2, StoredModel(None))
+    assert first == TextBlock(first.name, text, 0, 3, 2)
+    assert (second.start, second.lines) == (3, 2)
