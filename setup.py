@@ -78,6 +78,9 @@ setup(
         # Not in the lock: independent implementations that tests compare ours with, or skip.
         "goldens": ["torch>=2.13,<3"],
         "jax": ["jax>=0.10,<1"],
+        # Not in the lock: `--format=ctranslate2`, and the messages of TF Serving's clients.
+        "ctranslate2": ["ctranslate2>=4.8,<5"],
+        "serving": ["tensorflow-serving-api>=2.20,<3"],
         "dev": [BOUNDS[name] for name in CHECKS],
     },
 )

@@ -12,6 +12,7 @@ options of Apache Beam may follow.
 """
 
 import dataclasses
+import logging as standard_logging
 import sys
 from dataclasses import field
 
@@ -145,9 +146,11 @@ def _translate_with_beam(
     model: offline.Model,
     arguments: list[str],
 ) -> None:
+    standard_logging.disable(standard_logging.WARNING)  # Beam warns about lacking Google clients
     from pipeline import runners
     from trainer import beam_inference
 
+    standard_logging.disable(standard_logging.NOTSET)
     our_flags = usage.our_flags(flags.FLAGS)
     options = runners.make_options(files.runner or "", files.num_workers, arguments, our_flags)
     if blocks:

@@ -15,6 +15,7 @@ from pipeline.builtin import generate_pairs
 from tests.integration.commands import REPOSITORY, refuse, run, start, succeed
 from tests.integration.preprocessing import build, configure
 from tests.trainer.pages.parsing import Page
+from trainer.offline import Model, list_blocks
 
 # With --train_steps and the directories, a model that learns something in seconds.
 TINY = """
@@ -127,6 +128,25 @@ def test_saved_model_translates_without_this_repository_as_translate_does(
     assert by_run.splitlines() == alone["translation"]
     assert len(alone["translation"]) == 13
     assert all(score <= 0 for score in alone["score"])
+
+
+def test_workers_finish_a_translation_that_was_begun(trained: Path, tmp_path: Path) -> None:
+    model = str(trained / "saved_model")
+    lines = [source for source, _ in generate_pairs("dev")[:7]]
+    (tmp_path / "in").write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    first, *_ = list_blocks(str(tmp_path / "in"), 2, Model(model))
+    (tmp_path / "out.parts").mkdir()
+    (tmp_path / "out.parts" / first.name).write_text("done\nbefore\n")
+    result = run(
+        "-m", "trainer.translate", f"--saved_model={model}", f"--input_file={tmp_path / 'in'}",
+        f"--output_file={tmp_path / 'out'}", "--block_lines=2", "--runner=DirectRunner",
+        "--num_workers=2",
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    assert "1 of 4 blocks were finished before" in result.stderr
+    rest = succeed("-m", "trainer.translate", f"--saved_model={model}", stdin="\n".join(lines[2:]))
+    assert (tmp_path / "out").read_text("utf-8") == "done\nbefore\n" + rest
+    assert not (tmp_path / "out.parts").exists()
 
 
 def test_evaluating_on_other_subwords_is_refused(trained: Path, tmp_path: Path) -> None:
@@ -257,9 +277,12 @@ def test_a_run_of_another_configuration_is_refused(trained: Path, dataset: Path)
         (["trainer.export", "--run_dir=runs/none"], "--output_dir is required"),
         (["trainer.translate", "--saved_model=none"], "no SavedModel in none"),
         (["trainer.translate", "--saved_model=none", "--beam_size=4"], "and --beam_size"),
-        (["trainer.translate", "--input_file=none.txt"], "none.txt"),
         (["trainer.report", "--samples=0"], "samples must be at least 1"),
         (["trainer.attention", "--text= "], "expected a sentence"),
+        (["trainer.translate", "--saved_model=none", "--input_file=none.txt"], "none.txt"),
+        (["trainer.translate", "--saved_model=none", "--runner=Any"], "without --output_file"),
+        (["trainer.translate", "--saved_model=none", "--worker_zone=a"], "unknown flag"),
+        (["trainer.export", "--output_dir=x", "--weights=int8"], "--format=ctranslate2 has int8"),
     ],
 )
 def test_a_mistake_is_one_line_that_names_it(arguments: list[str], expected: str) -> None:
