@@ -1,0 +1,29 @@
+"""Translates standard input, one sentence a line, by TF Serving's REST interface.
+
+    python serving/rest_client.py http://localhost:8501/v1/models/translator < sentences.txt
+
+Needs nothing but Python.
+"""
+
+import json
+import sys
+import urllib.request
+
+
+def translate(sentences: list[str], model_url: str) -> list[str]:
+    """Translates sentences in one request, in the columnar form of TF Serving's REST interface.
+
+    Raises:
+        urllib.error.URLError: nobody answers there, or the server refuses.
+    """
+    body = json.dumps({"signature_name": "serving_default", "inputs": {"text": sentences}})
+    request = urllib.request.Request(
+        f"{model_url}:predict", body.encode(), {"Content-Type": "application/json"}
+    )
+    with urllib.request.urlopen(request) as response:
+        return json.load(response)["outputs"]["translation"]
+
+
+if __name__ == "__main__":
+    for line in translate([line.rstrip("\n") for line in sys.stdin], sys.argv[1]):
+        print(line)

@@ -1,0 +1,86 @@
+"""The clients' wire format, against stand-ins for TF Serving: its own messages, not its server."""
+
+import json
+import runpy
+import threading
+from collections.abc import Callable, Iterator
+from concurrent import futures
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import pytest
+
+from tests.architecture.source import ROOT
+
+SENTENCES = ["The old dog sleeps.", "", "Über \U0001f600"]
+
+
+def load_translate(name: str) -> Callable[..., Any]:
+    return runpy.run_path(str(ROOT / "serving" / f"{name}.py"))["translate"]
+
+
+class StandIn(BaseHTTPRequestHandler):
+    """Answers as TF Serving's REST interface does, in upper case."""
+
+    def do_POST(self) -> None:
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        assert self.path == "/v1/models/translator:predict"
+        assert request.keys() == {"signature_name", "inputs"}
+        texts = request["inputs"]["text"]
+        outputs = {"translation": [text.upper() for text in texts], "score": [0.0] * len(texts)}
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps({"outputs": outputs}).encode())
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Says nothing."""
+
+
+@pytest.fixture
+def rest_server() -> Iterator[str]:
+    server = HTTPServer(("127.0.0.1", 0), StandIn)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_the_rest_client_sends_and_reads_columns(rest_server: str) -> None:
+    translate = load_translate("rest_client")
+    received = translate(SENTENCES, f"{rest_server}/v1/models/translator")
+    assert received == [sentence.upper() for sentence in SENTENCES]
+
+
+@pytest.fixture
+def grpc_server() -> Iterator[str]:
+    reason = "needs tensorflow-serving-api: pip install '.[serving]'"
+    pytest.importorskip("tensorflow_serving.apis", reason=reason)
+    import grpc
+    import tensorflow as tf
+    from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
+
+    class Service(prediction_service_pb2_grpc.PredictionServiceServicer):
+        def Predict(self, request: Any, context: Any) -> Any:
+            assert request.model_spec.name == "translator"
+            assert request.model_spec.signature_name == "serving_default"
+            texts = tf.make_ndarray(request.inputs["text"]).tolist()
+            response = predict_pb2.PredictResponse()
+            upper = [text.decode().upper() for text in texts]
+            scores = [-float(len(text)) for text in texts]
+            response.outputs["translation"].CopyFrom(tf.make_tensor_proto(upper, tf.string))
+            response.outputs["score"].CopyFrom(tf.make_tensor_proto(scores, tf.float32))
+            return response
+
+    server = grpc.server(futures.ThreadPoolExecutor(1))
+    prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(Service(), server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    yield f"127.0.0.1:{port}"
+    server.stop(None).wait()
+
+
+def test_the_grpc_client_speaks_tf_serving_s_messages(grpc_server: str) -> None:
+    received = load_translate("grpc_client")(SENTENCES, grpc_server, "translator")
+    assert received == [(each.upper(), -float(len(each.encode()))) for each in SENTENCES]
