@@ -87,6 +87,28 @@ def load_text_ops(path: str | Path) -> TextOps:
     return WordpieceOps(str(path)) if is_wordpiece(path) else BytePairOps(str(path))
 
 
+def cut_ids(tokens: tf.Tensor, longest: int) -> tuple[tf.Tensor, tf.Tensor]:
+    """Cuts sentences of ids to at most `longest` tokens, the last of them the end symbol.
+
+    Args:
+        tokens: int32 `[B, S]`, each ending in the end symbol, then padding.
+        longest: tokens, at least 1.
+
+    Returns:
+        int32 `[B, min(S, longest)]`, and the number of tokens cut off each, int32 `[B]`.
+        `[[5, 6, 7, 1], [8, 1, 0, 0]]` cut to 3 gives `[[5, 6, 1], [8, 1, 0]]` and `[1, 0]`.
+    """
+    kept = tokens[:, :longest]
+    cut = count_ids(tokens) - count_ids(kept)
+    last = tf.range(tf.shape(kept)[1]) == longest - 1
+    return tf.where(last & (cut > 0)[:, None], END_ID, kept), cut
+
+
+def count_ids(tokens: tf.Tensor) -> tf.Tensor:
+    """Counts the tokens of each sentence, int32 `[B]`, of ids `[B, S]`."""
+    return tf.math.count_nonzero(tokens, axis=1, dtype=tf.int32)
+
+
 def _normalize(text: tf.Tensor) -> tf.Tensor:
     """Does exactly what `pipeline.text.normalize` does; invalid UTF-8 becomes U+FFFD."""
     valid = tf.strings.unicode_transcode(text, "UTF-8", "UTF-8")

@@ -19,7 +19,7 @@ from pipeline.schema import END_ID, PADDING_ID, SIDES
 from trainer.checkpoint_files import Checkpoint
 from trainer.checkpoints import find_checkpoint, load_weights
 from trainer.run_directory import Run
-from trainer.text_ops import TextOps, load_text_ops
+from trainer.text_ops import TextOps, count_ids, cut_ids, load_text_ops
 
 Tensors = dict[str, tf.Tensor]
 Translate = Callable[..., Tensors]
@@ -74,7 +74,7 @@ class Translator(tf.Module):
             log-probability in nats divided by the length penalty; `source_tokens_cut`, int32
             `[B]`, subwords left out at the end of a sentence that was too long.
         """
-        source, cut = _cut(self.source_ops.tokenize(text), self.search.max_source_length)
+        source, cut = cut_ids(self.source_ops.tokenize(text), self.search.max_source_length)
         found = self._search(source)
         return {
             "translation": self.target_ops.detokenize(found.tokens[:, 0]),
@@ -116,13 +116,13 @@ class Translator(tf.Module):
             beginning is scored.
         """
         config = self.search
-        source, _ = _cut(self.source_ops.tokenize(text), config.max_source_length)
+        source, _ = cut_ids(self.source_ops.tokenize(text), config.max_source_length)
         longest = config.max_source_length + config.extra_length
-        target, _ = _cut(self.target_ops.tokenize(translation), longest)
+        target, _ = cut_ids(self.target_ops.tokenize(translation), longest)
         logits = self.transformer(source, target)
         nll = tf.nn.sparse_softmax_cross_entropy_with_logits(target, logits)  # [B, T]
         log_probability = -tf.reduce_sum(tf.where(target == PADDING_ID, 0.0, nll), axis=1)
-        tokens = _lengths(target)
+        tokens = count_ids(target)
         penalty = length_penalty(tokens, config.length_penalty)
         return {
             "log_probability": log_probability,
@@ -147,7 +147,7 @@ class Translator(tf.Module):
 
     def search_ids(self, source: tf.Tensor) -> Translations:
         """Searches for translations of ids, int32 `[B, S]`, each ending in the end symbol."""
-        return self._search(_cut(source, self.search.max_source_length)[0])
+        return self._search(cut_ids(source, self.search.max_source_length)[0])
 
     def _search(self, source: tf.Tensor) -> Translations:
         return self.transformer.search(source, self.search, end_id=END_ID)
@@ -205,25 +205,3 @@ def translate_all(translate: Translate, sentences: Sequence[str]) -> list[Transl
         for row, text, score, cut in zip(rows, *columns, strict=True):
             translations[row] = Translation(text.decode("utf-8"), float(score), int(cut))
     return [translations[row] for row in range(len(sentences))]
-
-
-def _cut(tokens: tf.Tensor, longest: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """Cuts sentences of ids to at most `longest` tokens, the last of them the end symbol.
-
-    Args:
-        tokens: int32 `[B, S]`, each ending in the end symbol, then padding.
-        longest: tokens, at least 1.
-
-    Returns:
-        int32 `[B, min(S, longest)]`, and the number of tokens cut off each, int32 `[B]`.
-        `[[5, 6, 7, 1], [8, 1, 0, 0]]` cut to 3 gives `[[5, 6, 1], [8, 1, 0]]` and `[1, 0]`.
-    """
-    kept = tokens[:, :longest]
-    cut = _lengths(tokens) - _lengths(kept)
-    last = tf.range(tf.shape(kept)[1]) == longest - 1
-    return tf.where(last & (cut > 0)[:, None], END_ID, kept), cut
-
-
-def _lengths(tokens: tf.Tensor) -> tf.Tensor:
-    """The tokens of each sentence, int32 `[B]`, of ids `[B, S]`."""
-    return tf.math.count_nonzero(tokens, axis=1, dtype=tf.int32)
