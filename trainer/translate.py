@@ -102,10 +102,9 @@ def _translate_stream(files: TextFiles, model: offline.Model) -> None:
 
     source = storage.open_file(files.input_file) if files.input_file else sys.stdin.buffer
     name = files.input_file or "standard input"
-    translate = None
+    translate = model.load()
     with source, tqdm(unit=" lines", disable=None) as progress:
         for lines in offline.read_blocks(source, files.block_lines, name):
-            translate = translate or model.load()
             sys.stdout.buffer.write(offline.to_text(offline.translate_lines(lines, translate)))
             sys.stdout.buffer.flush()
             progress.update(len(lines))
