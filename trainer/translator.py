@@ -14,7 +14,6 @@ import tensorflow as tf
 from model.config import SearchConfig
 from model.search import Translations, length_penalty
 from model.transformer import Transformer
-from pipeline.errors import UserError
 from pipeline.schema import END_ID, PADDING_ID, SIDES
 from trainer.checkpoint_files import Checkpoint
 from trainer.checkpoints import find_checkpoint, load_weights
