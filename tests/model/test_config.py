@@ -15,7 +15,7 @@ def test_defaults_are_the_papers_base_model() -> None:
 
 
 def test_defaults_are_the_papers_search() -> None:
-    assert dataclasses.astuple(SearchConfig()) == (4, 0.6, 50)
+    assert dataclasses.astuple(SearchConfig()) == (4, 0.6, 50, 256)  # the last is ours
 
 
 def test_head_sizes_of_0_share_the_model_size_between_the_heads() -> None:
