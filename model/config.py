@@ -141,14 +141,42 @@ class SearchConfig:
 
     beam_size: int = field(
         default=4,
-        metadata={"help": "Hypotheses kept for each sentence (§6.1); 1 is greedy search."},
+        metadata={
+            "help": "Hypotheses kept for each sentence (§6.1), 1 for greedy search; or samples "
+            "drawn for each."
+        },
+    )
+    n_best: int = field(
+        default=1,
+        metadata={
+            "help": "Translations found for each sentence, at most beam_size; search goes on until "
+            "no hypothesis can become one of them."
+        },
     )
     length_penalty: float = field(
         default=0.6,
         metadata={
-            "help": "Exponent α of the length penalty ((5 + tokens) / 6)^α that log-probabilities "
-            "are divided by (§6.1); 0 for none."
+            "help": "Exponent α of the length penalty that log-probabilities are divided by "
+            "(§6.1); 0 for none."
         },
+    )
+    length_penalty_form: Literal["gnmt", "power"] = field(
+        default="gnmt",
+        metadata={
+            "help": "Length penalty of n tokens: ((5 + n) / 6)^α (gnmt, §6.1) or n^α (power, as "
+            "fairseq, Marian and CTranslate2 have it)."
+        },
+    )
+    coverage_penalty: float = field(
+        default=0.0,
+        metadata={
+            "help": "Weight β of the coverage penalty, against leaving source words untranslated "
+            "(Wu et al. 2016, §7; 0.2 there); 0 for none."
+        },
+    )
+    min_length: int = field(
+        default=1,
+        metadata={"help": "Shortest translation, in tokens, the end symbol included."},
     )
     extra_length: int = field(
         default=50,
@@ -161,12 +189,49 @@ class SearchConfig:
             "which bounds the memory that a sentence needs."
         },
     )
+    no_repeat_ngram: int = field(
+        default=0,
+        metadata={"help": "Tokens of an n-gram that may not come twice in a translation; 0: all."},
+    )
+    temperature: float = field(
+        default=0.0,
+        metadata={
+            "help": "Temperature of sampling: 1 draws from the model's distribution, less prefers "
+            "its likeliest tokens; 0 for beam search."
+        },
+    )
+    top_k: int = field(
+        default=0, metadata={"help": "Likeliest tokens that sampling draws from; 0 for all."}
+    )
+    top_p: float = field(
+        default=1.0,
+        metadata={
+            "help": "Probability of the fewest likeliest tokens that sampling draws from, above 0 "
+            "to 1 (nucleus sampling)."
+        },
+    )
+    sampling_seed: int = field(
+        default=1, metadata={"help": "Seed of sampling; the same batch gives the same samples."}
+    )
 
     def __post_init__(self) -> None:
-        for name in ("beam_size", "max_source_length"):
+        for name in ("beam_size", "n_best", "min_length", "max_source_length"):
             _require(getattr(self, name) >= 1, f"{name} must be at least 1", getattr(self, name))
-        for name in ("length_penalty", "extra_length"):
+        at_least_0 = ("length_penalty", "coverage_penalty", "extra_length", "no_repeat_ngram")
+        for name in (*at_least_0, "temperature", "top_k"):
             _require(getattr(self, name) >= 0, f"{name} must be at least 0", getattr(self, name))
+        _require(
+            self.n_best <= self.beam_size,
+            f"n_best must be at most beam_size ({self.beam_size})",
+            self.n_best,
+        )
+        _require(0 < self.top_p <= 1, "top_p must be above 0 and at most 1", self.top_p)
+        _require_choice(self, "length_penalty_form")
+        _require(
+            self.temperature > 0 or (self.top_k == 0 and self.top_p == 1),
+            "top_k and top_p are for sampling, with a temperature above 0",
+            self.temperature,
+        )
 
 
 def _require_choice(config: object, name: str) -> None:

@@ -2,7 +2,8 @@
 
 Both ways run the same layers (§3.1, figure 1 right). In search the W hypotheses of a sentence take
 the place of the T positions, so the memory's keys and values exist once per sentence, not once per
-hypothesis.
+hypothesis. The past is written once and never moved: a hypothesis sees, of the W entries at each
+earlier position, the one that it goes back to.
 """
 
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from keras import ops
 from model.attention import MultiHeadAttention
 from model.config import TransformerConfig
 from model.layers import FeedForward, Residual, layer_normalization
+from model.masks import ancestors_mask
 
 Tensor = Any
 
@@ -82,48 +84,42 @@ class DecoderLayer(keras.layers.Layer):
         memory: KeysValues,
         *,
         position: Tensor,
+        past_mask: Tensor,
         memory_mask: Tensor,
-    ) -> tuple[Tensor, KeysValues]:
+    ) -> tuple[Tensor, KeysValues, Tensor]:
         """Runs the layer on one position of every hypothesis.
 
         Args:
             x: float `[B, W, D]`.
-            past: keys and values of earlier positions, float `[B * W, H, T, K]`.
+            past: keys and values of earlier positions, float `[B, H, T * W, K]`.
             memory: projected memory, float `[B, H, S, K]`.
             position: int scalar, the position that `x` stands at.
+            past_mask: bool, broadcastable to `[B, H, W, T * W]`.
             memory_mask: bool, broadcastable to `[B, H, W, S]`.
 
         Returns:
-            float `[B, W, D]`, and `past` with this position's keys and values written in.
+            float `[B, W, D]`, `past` with this position's keys and values written in, and what
+            attended to the memory, float `[B, W, D]`.
         """
-        updated = []
+        updated, queries = [], []
 
         def attend_to_past(y: Tensor) -> Tensor:
-            one_position = ops.reshape(y, (-1, 1, y.shape[-1]))  # [B * W, 1, D]
-            keys_values, visible = self._extend(past, one_position, position)
-            updated.append(keys_values)
-            attended = self.self_attention.attend(
-                one_position, *keys_values, attention_mask=visible
-            )
-            return ops.reshape(attended, ops.shape(y))  # [B, W, D]
+            present = self.self_attention.project(y)  # each [B, H, W, K]
+            written = [_write(old, new, position) for old, new in zip(past, present, strict=True)]
+            updated.append(KeysValues(*written))
+            return self.self_attention.attend(y, *updated[0], attention_mask=past_mask)
+
+        def attend_to_memory(y: Tensor) -> Tensor:
+            queries.append(y)
+            return self.memory_attention.attend(y, *memory, attention_mask=memory_mask)
 
         x = self._sublayers(
             x,
             attend_to_self=attend_to_past,
-            attend_to_memory=lambda y: self.memory_attention.attend(
-                y, *memory, attention_mask=memory_mask
-            ),
+            attend_to_memory=attend_to_memory,
             training=False,
         )
-        return x, updated[0]
-
-    def _extend(self, past: KeysValues, x: Tensor, position: Tensor) -> tuple[KeysValues, Tensor]:
-        """Writes the keys and values of `x`, `[B * W, 1, D]`, into `past` at `position`."""
-        positions = ops.arange(ops.shape(past.key)[2])
-        here = (positions == position)[:, None]  # [T, 1]
-        key, value = self.self_attention.project(x)  # [B * W, H, 1, K]
-        extended = KeysValues(ops.where(here, key, past.key), ops.where(here, value, past.value))
-        return extended, (positions <= position)[None, None, None, :]
+        return x, updated[0], queries[0]
 
     def _sublayers(
         self,
@@ -181,13 +177,13 @@ class Decoder(keras.layers.Layer):
         """Computes every layer's keys and values of the memory, float `[B, S, D]`, once."""
         return [KeysValues(*layer.memory_attention.project(memory)) for layer in self.layers]
 
-    def empty_past(self, rows: int | Tensor, length: int | Tensor) -> list[KeysValues]:
-        """Makes the cache of `rows` hypotheses for at most `length` positions, all zeros."""
-        heads = self.config.num_heads
+    def empty_past(self, batch: int | Tensor) -> list[KeysValues]:
+        """Makes the cache of no positions, for `model.search` to make room in."""
+        key = (batch, self.config.num_heads, 0, self.config.key_dim)
+        value = (batch, self.config.num_heads, 0, self.config.value_dim)
         return [
             KeysValues(
-                ops.zeros((rows, heads, length, self.config.key_dim), dtype=self.compute_dtype),
-                ops.zeros((rows, heads, length, self.config.value_dim), dtype=self.compute_dtype),
+                ops.zeros(key, dtype=self.compute_dtype), ops.zeros(value, dtype=self.compute_dtype)
             )
             for _ in self.layers
         ]
@@ -199,13 +195,50 @@ class Decoder(keras.layers.Layer):
         memory: list[KeysValues],
         *,
         position: Tensor,
+        ancestors: Tensor,
         memory_mask: Tensor,
-    ) -> tuple[Tensor, list[KeysValues]]:
-        """Runs all layers on one position of every hypothesis; see `DecoderLayer.step`."""
+    ) -> tuple[Tensor, list[KeysValues], Tensor]:
+        """Runs all layers on one position of every hypothesis; see `DecoderLayer.step`.
+
+        Args:
+            x: float `[B, W, D]`.
+            past: keys and values of earlier positions, float `[B, H, T * W, K]`.
+            memory: from `project_memory`.
+            position: int scalar, the position that `x` stands at.
+            ancestors: int `[B, W, T]`, for each hypothesis, which of the W written at each position
+                belongs to its past; itself at `position`.
+            memory_mask: bool, broadcastable to `[B, H, W, S]`.
+
+        Returns:
+            float `[B, W, D]`, the new `past`, and the last layer's attention to the memory, float
+            `[B, W, S]`, averaged over heads.
+        """
+        room = ops.shape(past[0].key)[2] // x.shape[1]
+        past_mask = ancestors_mask(ancestors[:, :, :room], position)
         updated = []
         for layer, layer_past, layer_memory in zip(self.layers, past, memory, strict=True):
-            x, layer_past = layer.step(
-                x, layer_past, layer_memory, position=position, memory_mask=memory_mask
+            x, layer_past, query = layer.step(
+                x,
+                layer_past,
+                layer_memory,
+                position=position,
+                past_mask=past_mask,
+                memory_mask=memory_mask,
             )
             updated.append(layer_past)
-        return (self.last_norm(x) if self.last_norm else x), updated
+        attention = self.layers[-1].memory_attention.attention_weights(
+            query, memory[-1].key, attention_mask=memory_mask
+        )  # [B, H, W, S]
+        return (self.last_norm(x) if self.last_norm else x), updated, ops.mean(attention, axis=1)
+
+
+def _write(past: Tensor, present: Tensor, position: Tensor) -> Tensor:
+    """Writes `[B, H, W, K]` into `[B, H, T * W, K]` at a position."""
+    batch, heads, width, size = ops.shape(present)
+    entries = ops.shape(past)[2]
+    first = ops.arange(batch * heads)[:, None] * entries + position * width
+    rows = ops.reshape(first + ops.arange(width), (-1, 1))
+    written = ops.scatter_update(
+        ops.reshape(past, (-1, size)), rows, ops.reshape(present, (-1, size))
+    )
+    return ops.reshape(written, (batch, heads, entries, size))

@@ -1,169 +1,288 @@
-"""Decoding: beam search as a pure function over a step callback (§6.1; Wu et al. 2016, §7).
+"""Decoding: beam search and sampling as a pure function over a step callback (§6.1).
 
-    step(tokens [B, W], position, cache) → (logits [B, W, V], cache)
+    step(tokens [B, W], position, ancestors [B, W, T], cache) → (logits [B, W, V], past, attention)
 
-Everything in `cache` has B · W as its leading dimension and follows its hypothesis when the beam is
-reordered; whatever is the same for all hypotheses of a sentence belongs in the callback's closure.
+The past is never reordered: what was written for hypothesis w at position t stays where it is, and
+`ancestors` says which of these entries the past of each live hypothesis is made of.
 
 A sentence's result does not depend on the sentences beside it: each has its own length limit and
-its own stopping rule, and rows that are done change no more.
+its own stopping rule. Once half of the sentences are done, the others go on alone; and the past has
+room for a part of the longest translation at first. All shapes are static nevertheless: search is
+a chain of loops, each with shapes of its own.
 """
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import keras
 from keras import ops
 
+from model.candidates import (
+    IMPOSSIBLE,
+    Candidates,
+    best_candidates,
+    drawn_candidates,
+    likeliest_tokens,
+    pick,
+)
 from model.config import SearchConfig
 from model.masks import PADDING_ID
+from model.penalties import coverage_penalty, length_penalty
 
 Tensor = Any
-Step = Callable[[Tensor, Tensor, Any], tuple[Tensor, Any]]
 
-# Worse than any sum of log-probabilities, and finite, so that sums of it stay numbers.
-_IMPOSSIBLE = -1e9
+# The loops of search one after another; each costs another copy of the step in the graph.
+_ROOMS = (3, 1)  # Each holds the longest translation divided by this, of all sentences;
+_HALVINGS = 1  # then that many loops each hold half of the sentences of the one before.
+
+
+class Cache(NamedTuple):
+    """What the step callback is given at each position.
+
+    past: a structure of tensors `[B, ·, T * W, ·]`, entry t * W + w for hypothesis w at position t,
+        of which those up to `position` have been written. Search takes care of its length.
+    fixed: a structure of tensors `[B, …]`, such as what is known of the source.
+    """
+
+    past: Any
+    fixed: Any
+
+
+class Prediction(NamedTuple):
+    """What a step says of the next token of each hypothesis.
+
+    logits: float32 `[B, W, V]`.
+    past: that of the cache, with the entries of this position written in.
+    attention: float `[B, W, S]`, to the source, which the coverage penalty needs.
+    """
+
+    logits: Tensor
+    past: Any
+    attention: Tensor
+
+
+# Of the last tokens, the position, the ancestors and the cache.
+Step = Callable[[Tensor, Tensor, Tensor, Cache], Prediction]
 
 
 class Translations(NamedTuple):
-    """What search returns, best first.
+    """What search returns, best first; N is `n_best`.
 
-    tokens: int `[B, W, T]`, ending in the end symbol, then padding.
-    scores: float32 `[B, W]`, log-probability in nats divided by the length penalty.
+    tokens: int `[B, N, T]`, ending in the end symbol, then padding.
+    scores: float32 `[B, N]`, log-probability in nats divided by the length penalty, plus the
+        coverage penalty.
     """
 
     tokens: Tensor
     scores: Tensor
 
 
+class _Sentences(NamedTuple):
+    """What is given for each sentence."""
+
+    number: Tensor  # int [B], its place in the batch that search began with
+    length_limit: Tensor  # int [B]
+    prefix: Tensor  # int [B, P]
+    random: Tensor  # float [B, W, T] for sampling, else [B, 1, 1]
+
+
 class _Beam(NamedTuple):
     """Search between two positions: live hypotheses grow, finished ones have met the end symbol."""
 
     position: Tensor  # int scalar: tokens that every live hypothesis has
+    sentences: _Sentences
     live_tokens: Tensor  # int [B, W, T]
-    live_log_probs: Tensor  # float [B, W]
-    finished_tokens: Tensor  # int [B, W, T]
-    finished_scores: Tensor  # float [B, W], penalised
-    cache: Any
+    live_log_probs: Tensor  # float [B, W], best first
+    live_coverage: Tensor  # float [B, W, S]
+    ancestors: Tensor  # int [B, W, T]; of the present position and later, the hypothesis itself
+    finished_tokens: Tensor  # int [B, N, T]
+    finished_scores: Tensor  # float [B, N], penalised, best first
+    cache: Cache
 
 
-def beam_search(
+def search(
     step: Step,
-    cache: Any,
+    cache: Cache,
     *,
     length_limits: Tensor,
     end_id: int,
     config: SearchConfig,
+    prefix: Tensor | None = None,
+    source_mask: Tensor | None = None,
 ) -> Translations:
-    """Finds the `beam_size` best translations of each sentence.
+    """Finds the `n_best` best translations of each sentence that a beam, or sampling, meets.
 
     Each position extends the live hypotheses by their 2 W best tokens; those that end compete with
-    the finished ones by penalised score, the best W others live on. A sentence is done when no live
-    hypothesis can reach a better score than its worst finished one. A width of 1 is greedy search.
+    the finished ones by score, the best W others live on. A width of 1 is greedy search. Sampling
+    (a temperature above 0) draws the next token of each of W hypotheses instead. A sentence is done
+    when no live hypothesis can reach a better score than its worst finished one.
 
     Args:
         step: predicts the next token; called first with padding, the start symbol, at position 0.
-        cache: tensors or a structure of them, each with leading dimension B · W.
+        cache: what the first step is given, its past with T = 0.
         length_limits: int32 `[B]`, longest translation in tokens, end symbol included, at least 1;
             at the limit only the end symbol may follow.
         end_id: the end symbol.
-        config: beam size and length penalty.
+        config: how to search.
+        prefix: int32 `[B, P]`, tokens that translations must begin with, then padding; shorter
+            than the length limits.
+        source_mask: bool `[B, S]`, the tokens of the source, which the coverage penalty counts.
 
     Returns:
-        `beam_size` translations of each sentence, best first; where fewer exist within the limit,
+        `n_best` translations of each sentence, best first; where fewer exist within the limit,
         the rest are padding alone, with a score of −10⁹.
     """
-    beam = _init(cache, length_limits, config.beam_size)
-    best_penalty = length_penalty(length_limits, config.length_penalty)  # [B]
+    run = _Search(step, end_id, config)
+    beam = run.init(cache, length_limits, prefix, source_mask)
+    batch, _, longest = ops.shape(beam.live_tokens)
+    parts = []
+    for share in _ROOMS:
+        room = (longest + share - 1) // share
+        beam = run.advance(_make_room(beam, room), until=room, until_unfinished=(batch + 1) // 2)
+    for halving in range(_HALVINGS):
+        batch = (batch + 1) // 2
+        done_last = ops.argsort(ops.cast(run.is_done(beam), "int32"))
+        parts.append(_take_sentences(beam, done_last[batch:]))
+        remaining = (batch + 1) // 2 if halving + 1 < _HALVINGS else 0
+        beam = run.advance(
+            _take_sentences(beam, done_last[:batch]), until=longest, until_unfinished=remaining
+        )
+    parts.append(beam)
+    return _in_order(parts)
 
-    def unfinished(*beam: Any) -> Tensor:
-        return ops.any(~_is_done(_Beam(*beam), best_penalty, length_limits))
 
-    def advance(*beam: Any) -> _Beam:
-        return _grow(
-            _Beam(*beam),
-            step,
-            length_limits=length_limits,
-            best_penalty=best_penalty,
-            end_id=end_id,
-            alpha=config.length_penalty,
+@dataclasses.dataclass(frozen=True)
+class _Search:
+    """How to go from one position to the next."""
+
+    step: Step
+    end_id: int
+    config: SearchConfig
+
+    def init(
+        self,
+        cache: Any,
+        length_limits: Tensor,
+        prefix: Tensor | None,
+        source_mask: Tensor | None,
+    ) -> _Beam:
+        """One empty live hypothesis a sentence; the others are impossible until it has branched."""
+        config, batch = self.config, ops.shape(length_limits)[0]
+        longest = ops.max(ops.append(length_limits, 1))  # of no sentences too
+        tokens = ops.full((batch, 1, longest), PADDING_ID, dtype="int32")
+        hypotheses = ops.arange(config.beam_size)
+        branched = (hypotheses == 0) | (config.temperature > 0)  # samples are apart at once
+        if prefix is None:
+            prefix = tokens[:, 0, :1]
+        if source_mask is None:
+            source_mask = ops.zeros((batch, 1), dtype="bool")
+        coverage = ops.cast(~source_mask, "float32")[:, None]
+        drawn = (config.beam_size, longest) if config.temperature else (1, 1)
+        random = keras.random.uniform((batch, *drawn), seed=config.sampling_seed)
+        return _Beam(
+            position=ops.convert_to_tensor(0, dtype="int32"),
+            sentences=_Sentences(
+                ops.arange(batch), length_limits, ops.cast(prefix, "int32"), random
+            ),
+            live_tokens=ops.repeat(tokens, config.beam_size, axis=1),
+            live_log_probs=ops.tile(ops.where(branched, 0.0, IMPOSSIBLE)[None], (batch, 1)),
+            live_coverage=ops.repeat(coverage, config.beam_size, axis=1),
+            ancestors=ops.tile(hypotheses[None, :, None], (batch, 1, longest)),
+            finished_tokens=ops.repeat(tokens, config.n_best, axis=1),
+            finished_scores=ops.full((batch, config.n_best), IMPOSSIBLE, dtype="float32"),
+            cache=cache,
         )
 
-    beam = _Beam(*ops.while_loop(unfinished, advance, tuple(beam)))
-    return Translations(beam.finished_tokens, beam.finished_scores)
+    def advance(self, beam: _Beam, *, until: int | Tensor, until_unfinished: int | Tensor) -> _Beam:
+        """Grows the beam until a position, or until at most so many sentences are not done."""
 
+        def goes_on(*beam: Any) -> Tensor:
+            unfinished = ops.sum(ops.cast(~self.is_done(_Beam(*beam)), "int32"))
+            return (_Beam(*beam).position < until) & (unfinished > until_unfinished)
 
-def length_penalty(length: Tensor, alpha: float) -> Tensor:
-    """Returns ((5 + length) / 6)^α, float32, of lengths in tokens (Wu et al. 2016, §7)."""
-    return ((5.0 + ops.cast(length, "float32")) / 6.0) ** alpha
+        return _Beam(*ops.while_loop(goes_on, lambda *beam: self.grow(_Beam(*beam)), tuple(beam)))
 
+    def is_done(self, beam: _Beam) -> Tensor:
+        """Tells, bool `[B]`, which sentences no live hypothesis can improve any more.
 
-def _init(cache: Any, length_limits: Tensor, width: int) -> _Beam:
-    """One empty live hypothesis a sentence; the others are impossible until it has branched."""
-    batch = ops.shape(length_limits)[0]
-    longest = ops.max(length_limits, initial=1)  # of no sentences, too
-    tokens = ops.full((batch, width, longest), PADDING_ID, dtype="int32")
-    first = ops.where(ops.arange(width) == 0, 0.0, _IMPOSSIBLE)
-    return _Beam(
-        position=ops.convert_to_tensor(0, dtype="int32"),
-        live_tokens=tokens,
-        live_log_probs=ops.tile(first[None, :], (batch, 1)),
-        finished_tokens=tokens,
-        finished_scores=ops.full((batch, width), _IMPOSSIBLE, dtype="float32"),
-        cache=cache,
-    )
+        Log-probabilities only fall and are divided by at most the penalty of the longest
+        translation, so a live hypothesis can at best keep its sum, reach that length, and cover all
+        of its source. At the limit every hypothesis ends, and none lives on.
+        """
+        best, worst_kept = beam.live_log_probs[:, 0], beam.finished_scores[:, -1]
+        reachable = best / length_penalty(beam.sentences.length_limit, self.config)
+        return (best < IMPOSSIBLE / 2) | (reachable <= worst_kept)  # none lives, or none can win
 
+    def grow(self, beam: _Beam) -> _Beam:
+        """Adds one token to every live hypothesis and moves those that end to the finished ones."""
+        prediction = self.step(_last_tokens(beam), beam.position, beam.ancestors, beam.cache)
+        candidates = self.candidates(beam, prediction.logits)
+        if self.config.coverage_penalty:
+            attended = ops.cast(prediction.attention, "float32")
+            beam = beam._replace(live_coverage=beam.live_coverage + attended)
+        tokens = _extend(beam.live_tokens, candidates, beam.position)  # [B, candidates, T]
+        beam = self.finish(beam, candidates, tokens)
+        beam = self.survive(beam, candidates, tokens)
+        return beam._replace(cache=beam.cache._replace(past=prediction.past))
 
-def _is_done(beam: _Beam, best_penalty: Tensor, length_limits: Tensor) -> Tensor:
-    """Tells, bool `[B]`, which sentences no live hypothesis can improve any more.
+    def candidates(self, beam: _Beam, logits: Tensor) -> Candidates:
+        """Chooses what the live hypotheses are continued with."""
+        config = self.config
+        # Twice the width, so that enough live on if many end; one alone makes it greedy search.
+        count = 2 * config.beam_size if config.beam_size > 1 else 1
+        likeliest = likeliest_tokens(
+            logits,
+            beam.live_tokens,
+            beam.position,
+            count=(config.top_k or logits.shape[-1]) if config.temperature else count,
+            end_id=self.end_id,
+            forced=self.forced_tokens(beam),
+            config=config,
+        )
+        if not config.temperature:
+            return best_candidates(likeliest, beam.live_log_probs, count)
+        uniform = ops.take(beam.sentences.random, beam.position, axis=2)
+        return drawn_candidates(likeliest, beam.live_log_probs, uniform, config)
 
-    Log-probabilities only fall and are divided by at most the penalty of the longest translation,
-    so a live hypothesis can at best keep its sum and reach that length.
-    """
-    reachable = ops.max(beam.live_log_probs, axis=1) / best_penalty
-    worst_kept = ops.min(beam.finished_scores, axis=1)
-    return (reachable <= worst_kept) | (beam.position >= length_limits)
+    def forced_tokens(self, beam: _Beam) -> Tensor:
+        """The only token, int `[B]`, that may follow now; padding where any may."""
+        _, limits, prefix, _ = beam.sentences
+        last = ops.shape(prefix)[1] - 1
+        given = ops.take(prefix, ops.minimum(beam.position, last), axis=1)
+        given = ops.where(beam.position <= last, given, PADDING_ID)
+        return ops.where(beam.position + 1 >= limits, self.end_id, given)
 
+    def finish(self, beam: _Beam, candidates: Candidates, tokens: Tensor) -> _Beam:
+        """Keeps the best of the finished hypotheses and of the candidates that end."""
+        log_probs, parents, newest = candidates
+        scores = log_probs / length_penalty(beam.position + 1, self.config)
+        if self.config.coverage_penalty:
+            scores += coverage_penalty(pick(beam.live_coverage, parents), self.config)
+        ends = ops.equal(newest, self.end_id) & (log_probs > IMPOSSIBLE / 2)
+        scores = ops.concatenate(
+            [beam.finished_scores, ops.where(ends, scores, IMPOSSIBLE)], axis=1
+        )
+        scores, best = ops.top_k(scores, self.config.n_best)
+        finished = ops.concatenate([beam.finished_tokens, tokens], axis=1)
+        return beam._replace(finished_tokens=pick(finished, best), finished_scores=scores)
 
-def _grow(
-    beam: _Beam,
-    step: Step,
-    *,
-    length_limits: Tensor,
-    best_penalty: Tensor,
-    end_id: int,
-    alpha: float,
-) -> _Beam:
-    """Adds one token to every live hypothesis and moves those that end to the finished ones."""
-    batch, width = ops.shape(beam.live_log_probs)
-    done = _is_done(beam, best_penalty, length_limits)
-    logits, cache = step(_last_tokens(beam), beam.position, beam.cache)
-    allowed = _allowed(logits.shape[-1], beam.position + 1 >= length_limits, end_id)
-    # Twice the width, so that enough live on if many end; one alone makes it greedy search.
-    count = 2 * width if width > 1 else 1
-    log_probs, parents, tokens = _best_extensions(logits, allowed, beam.live_log_probs, count)
-    ended = tokens == end_id
-
-    candidates = _extend(beam.live_tokens, parents, tokens, beam.position)  # [B, count, T]
-    penalty = length_penalty(beam.position + 1, alpha)
-    newly_finished = ended & (log_probs > _IMPOSSIBLE / 2) & ~done[:, None]
-    finished = ops.where(newly_finished, log_probs / penalty, _IMPOSSIBLE)
-    finished_tokens, finished_scores = _keep_best(
-        ops.concatenate([beam.finished_tokens, candidates], axis=1),
-        ops.concatenate([beam.finished_scores, finished], axis=1),
-        width,
-    )
-    live_log_probs, survivors = ops.top_k(ops.where(ended, _IMPOSSIBLE, log_probs), width)
-    parents = ops.take_along_axis(parents, survivors, axis=1)  # [B, W]
-    rows = ops.reshape(ops.arange(batch)[:, None] * width + parents, (-1,))  # [B * W]
-    return _Beam(
-        position=beam.position + 1,
-        live_tokens=_take_hypotheses(candidates, survivors),
-        live_log_probs=live_log_probs,
-        finished_tokens=finished_tokens,
-        finished_scores=finished_scores,
-        cache=keras.tree.map_structure(lambda x: ops.take(x, rows, axis=0), cache),
-    )
+    def survive(self, beam: _Beam, candidates: Candidates, tokens: Tensor) -> _Beam:
+        """Lets the best candidates that do not end live on."""
+        width = self.config.beam_size
+        ended = ops.equal(candidates.tokens, self.end_id)
+        log_probs, survivors = ops.top_k(ops.where(ended, IMPOSSIBLE, candidates.log_probs), width)
+        parents = pick(candidates.parents, survivors)  # [B, W]
+        past = ops.arange(ops.shape(tokens)[2]) <= beam.position
+        return beam._replace(
+            position=beam.position + 1,
+            live_tokens=pick(tokens, survivors),
+            live_log_probs=log_probs,
+            live_coverage=pick(beam.live_coverage, parents),
+            ancestors=ops.where(
+                past, pick(beam.ancestors, parents), ops.arange(width)[None, :, None]
+            ),
+        )
 
 
 def _last_tokens(beam: _Beam) -> Tensor:
@@ -172,45 +291,38 @@ def _last_tokens(beam: _Beam) -> Tensor:
     return ops.where(beam.position == 0, PADDING_ID, newest)
 
 
-def _allowed(vocabulary_size: int, at_limit: Tensor, end_id: int) -> Tensor:
-    """Tells, bool `[B, 1, V]`, what may follow: no padding, and at the limit only the end."""
-    ids = ops.arange(vocabulary_size)
-    return (ids != PADDING_ID) & ((ids == end_id) | ~at_limit[:, None, None])
-
-
-def _best_extensions(
-    logits: Tensor, allowed: Tensor, live_log_probs: Tensor, count: int
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The `count` best continuations over all hypotheses of a sentence, best first.
-
-    The best of a sentence are among the best of each hypothesis, so only W · `count` are compared
-    and the log-probabilities of all V are never written down. What is not allowed still counts in
-    the normalisation: an end forced at the limit costs what the model says.
-
-    Returns:
-        log-probabilities float, parent hypotheses int, tokens int, each `[B, count]`.
-    """
-    choices = min(count, logits.shape[-1])
-    best, tokens = ops.top_k(ops.where(allowed, logits, _IMPOSSIBLE), choices)  # [B, W, count]
-    best = best - ops.logsumexp(logits, axis=-1, keepdims=True) + live_log_probs[:, :, None]
-    batch, width = ops.shape(live_log_probs)
-    log_probs, flat = ops.top_k(ops.reshape(best, (batch, width * choices)), count)
-    tokens = ops.take_along_axis(ops.reshape(tokens, (batch, width * choices)), flat, axis=1)
-    return log_probs, flat // choices, tokens
-
-
-def _extend(live_tokens: Tensor, parents: Tensor, tokens: Tensor, position: Tensor) -> Tensor:
-    """Writes `tokens`, `[B, N]`, at `position` behind their parents' tokens: int `[B, N, T]`."""
+def _extend(live_tokens: Tensor, candidates: Candidates, position: Tensor) -> Tensor:
+    """Writes each candidate's token behind its parent's tokens: int `[B, N, T]`."""
     here = ops.arange(ops.shape(live_tokens)[2]) == position
-    return ops.where(here, tokens[:, :, None], _take_hypotheses(live_tokens, parents))
+    parents = pick(live_tokens, candidates.parents)
+    return ops.where(here, candidates.tokens[:, :, None], parents)
 
 
-def _take_hypotheses(tokens: Tensor, indices: Tensor) -> Tensor:
-    """Picks hypotheses `indices`, `[B, N]`, out of `[B, W, T]`: `[B, N, T]`."""
-    return ops.take_along_axis(tokens, indices[:, :, None], axis=1)
+def _make_room(beam: _Beam, positions: int | Tensor) -> _Beam:
+    """Lengthens the past of a beam."""
+    entries = positions * ops.shape(beam.ancestors)[1]
+
+    def lengthen(x: Tensor) -> Tensor:
+        return ops.pad(x, ((0, 0), (0, 0), (0, entries - ops.shape(x)[2]), (0, 0)))
+
+    past = keras.tree.map_structure(lengthen, beam.cache.past)
+    return beam._replace(cache=beam.cache._replace(past=past))
 
 
-def _keep_best(tokens: Tensor, scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Keeps the `count` best-scored of `[B, N, T]` tokens, best first."""
-    scores, indices = ops.top_k(scores, count)
-    return _take_hypotheses(tokens, indices), scores
+def _take_sentences(beam: _Beam, rows: Tensor) -> _Beam:
+    """Picks sentences, int `[N]`, out of a beam."""
+    taken = keras.tree.map_structure(lambda x: ops.take(x, rows, axis=0), tuple(beam[1:]))
+    return _Beam(beam.position, *taken)
+
+
+def _in_order(beams: list[_Beam]) -> Translations:
+    """Joins what was found for parts of a batch, in the order that its sentences had."""
+    number, tokens, scores = (
+        ops.concatenate(parts, axis=0)
+        for parts in zip(
+            *((b.sentences.number, b.finished_tokens, b.finished_scores) for b in beams),
+            strict=True,
+        )
+    )
+    order = ops.argsort(number)
+    return Translations(ops.take(tokens, order, axis=0), ops.take(scores, order, axis=0))

@@ -1,13 +1,15 @@
 """The Transformer: embeddings, encoder, decoder and logits (§3, figure 1)."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import keras
 from keras import ops
 
 from model.config import SearchConfig, TransformerConfig
-from model.decoder import Decoder, KeysValues
+from model.decoder import Decoder
 from model.encoder import Encoder
+from model.ensemble import average_steps, join_caches
 from model.layers import SharedEmbedding, TargetSpace
 from model.masks import (
     END_ID,
@@ -19,7 +21,7 @@ from model.masks import (
     sentence_mask,
 )
 from model.positions import make_positions
-from model.search import Translations, beam_search
+from model.search import Cache, Prediction, Translations, search
 
 Tensor = Any
 
@@ -112,33 +114,48 @@ class Transformer(keras.Model):
         mask = sentence_mask(sentences, sentences)
         return self.encoder(x, attention_mask=mask, training=training)
 
+    def start_search(self, source: Tensor) -> Cache:
+        """Encodes `source`, int `[B, S]`, into what `decode_step` is given first."""
+        memory = self.decoder.project_memory(self.encode(source))
+        past = self.decoder.empty_past(ops.shape(source)[0])
+        return Cache(past, fixed=(memory, padding_mask(source)))
+
     def decode_step(
-        self,
-        tokens: Tensor,
-        past: list[KeysValues],
-        memory: list[KeysValues],
-        *,
-        position: Tensor,
-        memory_mask: Tensor,
-    ) -> tuple[Tensor, list[KeysValues]]:
-        """Predicts the next token of every hypothesis.
+        self, tokens: Tensor, position: Tensor, ancestors: Tensor, cache: Cache
+    ) -> Prediction:
+        """Predicts the next token of every hypothesis: the step of `model.search`.
 
         Args:
             tokens: int `[B, W]`, the last token of each hypothesis; padding at position 0.
-            past: from `decoder.empty_past`, then from the step before.
-            memory: from `decoder.project_memory`.
             position: int scalar, counted from 0.
-            memory_mask: `padding_mask(source)`.
+            ancestors: int `[B, W, T]`, see `Decoder.step`.
+            cache: from `start_search`, then with the past of the step before.
 
         Returns:
-            float32 `[B, W, V]`, logits of the token at `position`, and the new `past`.
+            float32 logits `[B, W, V]` of the token at `position`, the new past, and the last
+            layer's attention to the source, float `[B, W, S]`.
         """
-        x = self._embed(self.embedding, tokens, ops.reshape(position, (1,)))
-        x, past = self.decoder.step(x, past, memory, position=position, memory_mask=memory_mask)
-        return self.embedding.logits(x), past
+        memory, memory_mask = cache.fixed
+        x, past, attention = self.decoder.step(
+            self._embed(self.embedding, tokens, ops.reshape(position, (1,))),
+            cache.past,
+            memory,
+            position=position,
+            ancestors=ancestors,
+            memory_mask=memory_mask,
+        )
+        return Prediction(self.embedding.logits(x), past, attention)
 
-    def search(self, source: Tensor, config: SearchConfig, *, end_id: int) -> Translations:
-        """Translates by beam search with the decoder's cache (§6.1).
+    def search(
+        self,
+        source: Tensor,
+        config: SearchConfig,
+        *,
+        end_id: int,
+        prefix: Tensor | None = None,
+        ensemble: Sequence["Transformer"] = (),
+    ) -> Translations:
+        """Translates by beam search or sampling with the decoder's cache (§6.1).
 
         Args:
             source: int32 `[B, S]`, ids ending in the end symbol, then padding.
@@ -146,24 +163,41 @@ class Transformer(keras.Model):
                 `config.extra_length`, the end symbols counted in both. Where there is nothing but
                 the end symbol, nothing but the end symbol translates it.
             end_id: the end symbol.
+            prefix: int32 `[B, P]`, tokens that translations must begin with, then padding; the
+                longest translation is longer by as many.
+            ensemble: more models of the same vocabulary; the predictions of all are averaged.
 
         Returns:
-            `config.beam_size` translations of each sentence, best first.
+            `config.n_best` translations of each sentence, best first.
         """
-        memory_mask = padding_mask(source)
-        memory = self.decoder.project_memory(self.encode(source))
-        lengths = ops.sum(ops.cast(ops.not_equal(source, PADDING_ID), "int32"), axis=1)
+        models = (self, *ensemble)
+        lengths = _count_tokens(source)
         limits = ops.where(lengths > 1, lengths + config.extra_length, 1)
-        rows = ops.shape(source)[0] * config.beam_size
-        return beam_search(
-            lambda tokens, position, past: self.decode_step(
-                tokens, past, memory, position=position, memory_mask=memory_mask
-            ),
-            self.decoder.empty_past(rows, ops.max(limits, initial=1)),
+        if prefix is not None:
+            limits = limits + _count_tokens(prefix)
+        return search(
+            average_steps([model.decode_step for model in models]),
+            join_caches([model.start_search(source) for model in models]),
             length_limits=limits,
             end_id=end_id,
             config=config,
+            prefix=prefix,
+            source_mask=ops.not_equal(source, PADDING_ID),
         )
+
+    def token_log_probs(self, source: Tensor, target: Tensor) -> Tensor:
+        """Scores given translations by teacher forcing.
+
+        Args:
+            source: int `[B, S]`, as for calling the model.
+            target: int `[B, T]`, likewise.
+
+        Returns:
+            float32 `[B, T]`, log-probability in nats of each token of `target`; 0 for padding.
+        """
+        log_probs = ops.log_softmax(self(source, target, training=False), axis=-1)
+        chosen = ops.take_along_axis(log_probs, target[:, :, None], axis=2)[:, :, 0]
+        return ops.where(ops.equal(target, PADDING_ID), 0.0, chosen)
 
     def _embed(self, embedding: SharedEmbedding, tokens: Tensor, positions: Tensor) -> Tensor:
         """Adds √D · embedding and positions in float32: bfloat16 cannot number far positions."""
@@ -175,3 +209,8 @@ def shift_right(target: Tensor) -> Tensor:
     """Puts the start symbol in front of each sentence of `target`, int `[B, T]`, for its end."""
     shifted = ops.pad(target[:, :-1], ((0, 0), (1, 0)), constant_values=PADDING_ID)
     return ops.where(ops.equal(shifted, END_ID), PADDING_ID, shifted)
+
+
+def _count_tokens(tokens: Tensor) -> Tensor:
+    """Counts what is not padding in each row of int `[B, T]`: int32 `[B]`."""
+    return ops.sum(ops.cast(ops.not_equal(tokens, PADDING_ID), "int32"), axis=1)

@@ -15,7 +15,11 @@ def test_defaults_are_the_papers_base_model() -> None:
 
 
 def test_defaults_are_the_papers_search() -> None:
-    assert dataclasses.astuple(SearchConfig()) == (4, 0.6, 50, 256)  # the last is ours
+    config = SearchConfig()
+    assert (config.beam_size, config.length_penalty, config.extra_length) == (4, 0.6, 50)
+    assert (config.length_penalty_form, config.temperature) == ("gnmt", 0.0)
+    assert (config.coverage_penalty, config.min_length, config.no_repeat_ngram) == (0.0, 1, 0)
+    assert config.max_source_length == 256  # ours
 
 
 def test_head_sizes_of_0_share_the_model_size_between_the_heads() -> None:
@@ -59,6 +63,17 @@ def test_impossible_architectures_are_refused(values: dict[str, Any], message: s
 @pytest.mark.parametrize(
     ("values", "message"),
     [
+        ({"n_best": 0}, "n_best must be at least 1; received 0"),
+        ({"n_best": 5}, r"n_best must be at most beam_size \(4\); received 5"),
+        ({"min_length": 0}, "min_length must be at least 1; received 0"),
+        ({"coverage_penalty": -0.1}, "coverage_penalty must be at least 0; received -0.1"),
+        ({"no_repeat_ngram": -1}, "no_repeat_ngram must be at least 0; received -1"),
+        ({"temperature": -1.0}, "temperature must be at least 0; received -1.0"),
+        ({"temperature": 1.0, "top_k": -1}, "top_k must be at least 0; received -1"),
+        ({"temperature": 1.0, "top_p": 0.0}, "top_p must be above 0 and at most 1; received 0"),
+        ({"top_k": 5}, "for sampling, with a temperature above 0; received 0"),
+        ({"top_p": 0.9}, "for sampling, with a temperature above 0; received 0"),
+        ({"length_penalty_form": "wu"}, "must be 'gnmt' or 'power'; received 'wu'"),
         ({"beam_size": 0}, "beam_size must be at least 1; received 0"),
         ({"length_penalty": -0.6}, "length_penalty must be at least 0; received -0.6"),
         ({"extra_length": -1}, "extra_length must be at least 0; received -1"),

@@ -1,3 +1,4 @@
+import keras
 import numpy as np
 import pytest
 from keras import ops
@@ -18,6 +19,7 @@ from tests.model.small import (
 
 MEMORY = wave(*SOURCE.shape, 8, phase=2)
 HYPOTHESES = wave(BATCH, WIDTH, TARGET_LENGTH, 8, phase=1)
+OWN = np.tile(np.arange(WIDTH)[None, :, None], (BATCH, 1, TARGET_LENGTH))
 
 
 def make_decoder(norm: str, dropout: float = 0.0) -> Decoder:
@@ -42,16 +44,29 @@ def run(
 
 
 def run_step(
-    decoder: Decoder, past: list[KeysValues], position: int
+    decoder: Decoder,
+    past: list[KeysValues],
+    position: int,
+    ancestors: np.ndarray = OWN,
 ) -> tuple[np.ndarray, list[KeysValues]]:
-    x, past = decoder.step(
+    """Each hypothesis goes back to itself, unless ancestors are given."""
+    stepped, past, _ = decoder.step(
         ops.convert_to_tensor(HYPOTHESES[:, :, position]),
         past,
         decoder.project_memory(MEMORY),
         position=ops.convert_to_tensor(position),
+        ancestors=ops.convert_to_tensor(ancestors),
         memory_mask=padding_mask(SOURCE),
     )
-    return numpy(x), past
+    return numpy(stepped), past
+
+
+def make_room(decoder: Decoder) -> list[KeysValues]:
+    """The cache of no positions, lengthened."""
+    return keras.tree.map_structure(
+        lambda x: ops.pad(x, ((0, 0), (0, 0), (0, TARGET_LENGTH * WIDTH), (0, 0))),
+        decoder.empty_past(BATCH),
+    )
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
@@ -88,7 +103,7 @@ def test_every_sublayer_is_dropped_out_in_training_alone() -> None:
 @pytest.mark.parametrize("norm", ["post", "pre"])
 def test_step_by_step_with_the_cache_equals_all_positions_at_once(norm: str) -> None:
     decoder = make_decoder(norm)
-    past = decoder.empty_past(BATCH * WIDTH, TARGET_LENGTH)
+    past = make_room(decoder)
     steps = []
     for position in range(TARGET_LENGTH):
         x, past = run_step(decoder, past, position)
@@ -100,10 +115,24 @@ def test_step_by_step_with_the_cache_equals_all_positions_at_once(norm: str) -> 
         np.testing.assert_allclose(stepped, expected, atol=1e-5)
 
 
+def test_a_hypothesis_sees_the_past_that_it_goes_back_to() -> None:
+    decoder, random = make_decoder("post"), np.random.default_rng(1)
+    past, ancestors = make_room(decoder), OWN
+    for position in range(TARGET_LENGTH):
+        lineage = np.take_along_axis(HYPOTHESES, ancestors[:, :, :, None], axis=1)
+        stepped, past = run_step(decoder, past, position, ancestors=ancestors)
+        for hypothesis in range(WIDTH):
+            expected = run(decoder, lineage[:, hypothesis])[:, position]
+            np.testing.assert_allclose(stepped[:, hypothesis], expected, atol=1e-5)
+        parents = random.integers(0, WIDTH, (BATCH, WIDTH, 1))
+        ancestors = np.take_along_axis(ancestors, parents, axis=1)
+        ancestors = np.where(np.arange(TARGET_LENGTH) <= position, ancestors, OWN)
+
+
 def test_a_step_sees_nothing_of_later_positions_in_the_cache() -> None:
     decoder = make_decoder("post")
-    empty = decoder.empty_past(BATCH * WIDTH, TARGET_LENGTH)
-    assert tuple(empty[0].key.shape) == (BATCH * WIDTH, 2, TARGET_LENGTH, 9)
-    assert tuple(empty[0].value.shape) == (BATCH * WIDTH, 2, TARGET_LENGTH, 10)
+    empty = make_room(decoder)
+    assert tuple(empty[0].key.shape) == (BATCH, 2, TARGET_LENGTH * WIDTH, 9)
+    assert tuple(empty[0].value.shape) == (BATCH, 2, TARGET_LENGTH * WIDTH, 10)
     filled = [KeysValues(key + 1e3, value - 1e3) for key, value in empty]
     assert (run_step(decoder, filled, 0)[0] == run_step(decoder, empty, 0)[0]).all()

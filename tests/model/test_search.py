@@ -1,24 +1,19 @@
+import dataclasses
+from typing import Any
+
 import numpy as np
 import pytest
 import tensorflow as tf
 from keras import ops
 
 from model.config import SearchConfig
-from model.masks import padding_mask
-from model.search import beam_search, length_penalty
+from model.penalties import length_penalty
 from model.transformer import Transformer
-from tests.model.small import (
-    BATCH,
-    SOURCE,
-    VOCABULARY,
-    WIDTH,
-    fill_with_waves,
-    numpy,
-    small_config,
-)
+from tests.model.small import SOURCE, VOCABULARY, fill_with_waves, numpy, small_config
 from tests.model.toy_language import (
     END,
     PADDING,
+    SOURCE_LENGTH,
     Hypothesis,
     ToyLanguage,
     hypotheses,
@@ -28,6 +23,19 @@ from tests.model.toy_language import (
 
 STARTS, LIMITS = [5, 900, 77, 310], [4, 2, 3, 1]
 ALPHAS = [0.0, 0.6, 2.0]
+RULES = {
+    "gnmt": SearchConfig(length_penalty=0.6),
+    "no penalty": SearchConfig(length_penalty=0.0),
+    "strong": SearchConfig(length_penalty=2.0),
+    "power": SearchConfig(length_penalty=0.9, length_penalty_form="power"),
+    "coverage": SearchConfig(coverage_penalty=0.8),
+    "minimum": SearchConfig(min_length=3),
+    "unigrams": SearchConfig(no_repeat_ngram=1),
+    "bigrams": SearchConfig(no_repeat_ngram=2),
+    "all": SearchConfig(
+        length_penalty_form="power", coverage_penalty=0.3, min_length=2, no_repeat_ngram=2
+    ),
+}
 
 
 def assert_same(found: list[Hypothesis], expected: list[Hypothesis]) -> None:
@@ -38,29 +46,76 @@ def assert_same(found: list[Hypothesis], expected: list[Hypothesis]) -> None:
 
 @pytest.mark.parametrize(("length", "alpha", "expected"), [(1, 0.6, 1.0), (7, 1.0, 2.0)])
 def test_penalty_is_the_papers(length: int, alpha: float, expected: float) -> None:
-    assert float(length_penalty(length, alpha)) == pytest.approx(expected)
-    assert float(length_penalty(13, 0.6)) == pytest.approx(3**0.6)
-    assert float(length_penalty(length, 0.0)) == 1.0
+    config = SearchConfig(length_penalty=alpha)
+    assert float(length_penalty(length, config)) == pytest.approx(expected)
+    assert float(length_penalty(13, SearchConfig())) == pytest.approx(3**0.6)
+    assert float(length_penalty(length, SearchConfig(length_penalty=0.0))) == 1.0
 
 
-@pytest.mark.parametrize("alpha", ALPHAS)
+def mask_of_source(sentences: int) -> np.ndarray:
+    return np.ones((sentences, SOURCE_LENGTH), bool)
+
+
+@pytest.mark.parametrize("rules", RULES.values(), ids=RULES)
 @pytest.mark.parametrize("vocabulary_size", [4, 5])
-def test_beam_as_wide_as_the_language_finds_its_best(vocabulary_size: int, alpha: float) -> None:
+def test_beam_as_wide_as_the_language_finds_its_best(
+    vocabulary_size: int, rules: SearchConfig
+) -> None:
     width = (vocabulary_size - 2) ** 3  # all words at the three places before the last end
+    config = dataclasses.replace(rules, beam_size=width, n_best=width)
     language = ToyLanguage(vocabulary_size, seed=vocabulary_size)
-    found = language.search(STARTS, LIMITS, SearchConfig(width, alpha))
+    found = language.search(STARTS, LIMITS, config, source_mask=mask_of_source(4))
     for each, start, limit in zip(found, STARTS, LIMITS, strict=True):
-        assert_same(each, search_everything(language, start, limit, alpha)[:width])
+        assert_same(each, search_everything(language, start, limit, config)[:width])
 
 
-@pytest.mark.parametrize("alpha", ALPHAS)
-@pytest.mark.parametrize("width", [2, 3])
-def test_stopping_loses_nothing(width: int, alpha: float) -> None:
+def test_beam_as_wide_as_the_language_finds_the_best_behind_a_prefix() -> None:
+    language, config = ToyLanguage(5, seed=9), SearchConfig(beam_size=9, n_best=9, min_length=2)
+    prefixes = [(3, 4), (), (2,), (4, 4)]
+    prefix = np.array([[3, 4, 0], [0, 0, 0], [2, 0, 0], [4, 4, 0]])
+    found = language.search(STARTS, [4, 3, 3, 4], config, prefix=ops.convert_to_tensor(prefix))
+    for each, start, limit, begun in zip(found, STARTS, [4, 3, 3, 4], prefixes, strict=True):
+        everything = search_everything(language, start, limit, config, begun)
+        assert_same(each, everything[:9])
+        assert all(tokens[: len(begun)] == begun for _, tokens in each)
+
+
+@pytest.mark.parametrize("rules", RULES.values(), ids=RULES)
+@pytest.mark.parametrize(("width", "n_best"), [(2, 2), (3, 1)])
+def test_stopping_loses_nothing(width: int, n_best: int, rules: SearchConfig) -> None:
     starts, limits = list(range(0, 400, 10)), [3 + start % 7 for start in range(40)]
-    language, config = ToyLanguage(vocabulary_size=7, seed=1), SearchConfig(width, alpha)
-    found = language.search(starts, limits, config)
+    language = ToyLanguage(vocabulary_size=7, seed=1)
+    config = dataclasses.replace(rules, beam_size=width, n_best=n_best)
+    found = language.search(starts, limits, config, source_mask=mask_of_source(40))
     for each, start, limit in zip(found, starts, limits, strict=True):
         assert_same(each, search_plainly(language, start, limit, config))
+
+
+@pytest.mark.parametrize("width", [2, 3])
+def test_a_longer_hypothesis_may_win_late(width: int) -> None:
+    language, starts = ToyLanguage(vocabulary_size=5, seed=1), list(range(0, 400, 10))
+    config = SearchConfig(width, length_penalty=2.0)
+    found = language.search(starts, [12] * 40, config)
+    lengths = []
+    for each, start in zip(found, starts, strict=True):
+        assert_same(each, search_plainly(language, start, 12, config))
+        lengths.append(len(each[0][1]))
+    assert max(lengths) == 12 > min(lengths)
+
+
+def test_padding_of_the_source_needs_no_covering() -> None:
+    language = ToyLanguage(vocabulary_size=5, seed=8)
+    config = SearchConfig(beam_size=2, coverage_penalty=0.5)
+    language.attention[:, 2:] = 0.0
+    mask = mask_of_source(4)
+    mask[:, 2:] = False
+    without, with_padding = (
+        language.search(STARTS, LIMITS, config, source_mask=given)
+        for given in (mask_of_source(4), mask)
+    )
+    for (uncovered,), (covered,) in zip(without, with_padding, strict=True):
+        assert uncovered[1] == covered[1]
+        assert covered[0] - uncovered[0] == pytest.approx(2 * 0.5 * np.log(1e6), rel=1e-4)
 
 
 def test_search_stops_when_nothing_can_win() -> None:
@@ -68,6 +123,15 @@ def test_search_stops_when_nothing_can_win() -> None:
     language.logits[:, END] += 9.0
     language.search(STARTS, [500, 400, 300, 200], SearchConfig(2, length_penalty=0.0))
     assert language.steps <= 4
+
+
+def test_finished_sentences_leave_no_work_behind() -> None:
+    language = ToyLanguage(vocabulary_size=6, seed=2)
+    limits = [1] * 15 + [30]
+    language.logits[:, END] -= 30.0
+    language.search(list(range(16)), limits, SearchConfig(1))
+    assert language.steps == 30
+    assert language.sentences <= 16 + 29 * 8 + 16
 
 
 def test_beam_of_1_takes_the_best_token_until_the_end() -> None:
@@ -81,24 +145,28 @@ def test_beam_of_1_takes_the_best_token_until_the_end() -> None:
     assert len(lengths) > 3
 
 
-@pytest.mark.parametrize("width", [1, 3])
-def test_a_sentence_is_translated_alike_alone_and_beside_others(width: int) -> None:
-    language, config = ToyLanguage(vocabulary_size=7, seed=4), SearchConfig(width)
-    limits = [9, 2, 5, 3]
-    together = language.search(STARTS, limits, config)
-    alone = [
-        language.search([start], [limit], config)[0]
-        for start, limit in zip(STARTS, limits, strict=True)
-    ]
-    for beside, by_itself in zip(together, alone, strict=True):
-        assert_same(beside, by_itself)
+@pytest.mark.parametrize("config", [SearchConfig(1), SearchConfig(3), SearchConfig(3, 3)])
+def test_a_sentence_is_translated_alike_alone_and_beside_others(config: SearchConfig) -> None:
+    language = ToyLanguage(vocabulary_size=7, seed=4)
+    starts, limits = [5, 900, 77, 310, 41, 8, 630], [9, 2, 5, 3, 14, 1, 8]
+    together = language.search(starts, limits, config)
+    for start, limit, beside in zip(starts, limits, together, strict=True):
+        (alone,) = language.search([start], [limit], config)
+        assert_same(beside, alone)
+
+
+def test_no_sentences_give_no_translations() -> None:
+    found = ToyLanguage(vocabulary_size=7, seed=4).find(
+        np.zeros([0], np.int32), np.zeros([0], np.int32), SearchConfig(3, 2)
+    )
+    assert found.tokens.shape[:2] == (0, 2)
 
 
 def test_translations_are_sorted_within_their_limit_and_never_hold_padding() -> None:
     language = ToyLanguage(vocabulary_size=7, seed=5)
     language.logits[:, PADDING] += 5.0  # the model's favourite
     limits = [9, 4, 6, 5]
-    found = language.search(STARTS, limits, SearchConfig(3, length_penalty=4.0))
+    found = language.search(STARTS, limits, SearchConfig(3, 3, length_penalty=4.0))
     for each, limit in zip(found, limits, strict=True):
         scores = [score for score, _ in each]
         assert scores == sorted(scores, reverse=True)
@@ -108,56 +176,117 @@ def test_translations_are_sorted_within_their_limit_and_never_hold_padding() -> 
 
 def test_translations_that_do_not_exist_are_padding() -> None:
     language = ToyLanguage(vocabulary_size=4, seed=7)
-    cache = {"states": ops.repeat(ops.convert_to_tensor([8, 9]), 3)}
-    found = beam_search(
-        language.step,
-        cache,
-        length_limits=ops.convert_to_tensor([1, 2]),
-        end_id=END,
-        config=SearchConfig(3),
-    )
+    found = language.find([8, 9], [1, 2], SearchConfig(3, 3))
     existing = numpy(found.scores) > -1e8
     assert existing.tolist() == [[True, False, False], [True, True, True]]
     assert (numpy(found.tokens)[~existing] == PADDING).all()
     assert (numpy(found.scores)[~existing] == -1e9).all()
 
 
-def test_search_in_a_graph_finds_the_same() -> None:
-    language, config = ToyLanguage(vocabulary_size=7, seed=6), SearchConfig(3)
+def test_search_in_a_graph_of_unknown_sizes_finds_the_same() -> None:
+    language, config = ToyLanguage(vocabulary_size=7, seed=6), SearchConfig(3, 2)
     limits = [9, 2, 5, 3]
-
-    @tf.function
-    def search(starts: tf.Tensor, length_limits: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        cache = {"states": ops.repeat(starts, 3)}
-        return beam_search(
-            language.step, cache, length_limits=length_limits, end_id=END, config=config
-        )
-
-    found = hypotheses(search(tf.constant(STARTS), tf.constant(limits)))
-    for in_graph, eager in zip(found, language.search(STARTS, limits, config), strict=True):
-        assert_same(in_graph, eager)
+    unknown = tf.TensorSpec([None], tf.int32)
+    in_graph = tf.function(
+        lambda starts, limits: language.find(starts, limits, config),
+        input_signature=[unknown, unknown],
+        autograph=False,
+    )
+    found = hypotheses(in_graph(tf.constant(STARTS), tf.constant(limits)))
+    for each, eager in zip(found, language.search(STARTS, limits, config), strict=True):
+        assert_same(each, eager)
 
 
-def test_scores_with_the_decoders_cache_are_those_of_training() -> None:
+def make_model() -> Transformer:
     model = Transformer(small_config(), VOCABULARY)
     fill_with_waves(model)
-    limits = np.array([7, 5, 3], np.int32)
-    memory, mask = model.decoder.project_memory(model.encode(SOURCE)), padding_mask(SOURCE)
-    found = beam_search(
-        lambda tokens, position, past: model.decode_step(
-            tokens, past, memory, position=position, memory_mask=mask
-        ),
-        model.decoder.empty_past(BATCH * WIDTH, limits.max()),
-        length_limits=ops.convert_to_tensor(limits),
-        end_id=END,
-        config=SearchConfig(WIDTH, length_penalty=0.6),
-    )
-    for rank in range(WIDTH):
+    return model
+
+
+SEARCHES = {
+    "greedy": SearchConfig(1, extra_length=3),
+    "beam": SearchConfig(5, 5, extra_length=3),
+    "long": SearchConfig(2, min_length=40, extra_length=60),
+    "sampling": SearchConfig(5, 5, extra_length=3, temperature=1.5),
+}
+
+
+@pytest.mark.parametrize("config", SEARCHES.values(), ids=SEARCHES)
+def test_scores_with_the_decoders_cache_are_those_of_training(config: SearchConfig) -> None:
+    model = make_model()
+    found = model.search(ops.convert_to_tensor(SOURCE), config, end_id=END)
+    for rank in range(config.n_best):
         tokens = numpy(found.tokens)[:, rank]
-        log_probs = numpy(ops.log_softmax(model(SOURCE, tokens)))
-        chosen = np.take_along_axis(log_probs, tokens[:, :, None], axis=2)[:, :, 0]
+        totals = numpy(model.token_log_probs(SOURCE, tokens)).sum(axis=1)
         lengths = (tokens != PADDING).sum(axis=1)
-        totals = np.where(tokens != PADDING, chosen, 0.0).sum(axis=1)
         np.testing.assert_allclose(
             numpy(found.scores)[:, rank], totals / ((5 + lengths) / 6) ** 0.6, rtol=1e-5
         )
+
+
+def test_the_cached_beam_is_the_beam_without_a_cache() -> None:
+    """Beam search in plain Python that runs the whole decoder on every prefix."""
+    model, width, limit = make_model(), 3, 7
+    source = SOURCE[:1]
+    live: list[tuple[float, list[int]]] = [(0.0, [])]
+    finished = []
+    for position in range(limit):
+        grown = []
+        for total, tokens in live:
+            target = np.array([[*tokens, 2]])  # predicting position `len(tokens)`
+            log_probs = numpy(ops.log_softmax(model(source, target)))[0, position]
+            allowed = [END] if position + 1 == limit else range(1, VOCABULARY)
+            grown += [(total + float(log_probs[token]), [*tokens, token]) for token in allowed]
+        grown = sorted(grown, reverse=True)[: 2 * width]
+        finished += [
+            (total / ((5 + len(tokens)) / 6) ** 0.6, tuple(tokens))
+            for total, tokens in grown
+            if tokens[-1] == END
+        ]
+        live = [each for each in grown if each[1][-1] != END][:width]
+    config = SearchConfig(width, width, extra_length=limit - SOURCE.shape[1])
+    (found,) = hypotheses(model.search(ops.convert_to_tensor(source), config, end_id=END))
+    assert_same(found, sorted(finished, reverse=True)[:width])
+
+
+def test_translations_begin_with_their_prefix_and_may_be_longer_by_it() -> None:
+    model, prefix = make_model(), np.array([[7, 3], [5, 0], [0, 0]])
+    config = SearchConfig(2, 2, min_length=40, extra_length=2)
+    tokens = numpy(
+        model.search(ops.convert_to_tensor(SOURCE), config, end_id=END, prefix=prefix).tokens
+    )
+    assert (tokens[0, :, :2] == [7, 3]).all()
+    assert (tokens[1, :, 0] == 5).all()
+    assert (tokens != PADDING).sum(axis=2).tolist() == [[10, 10], [7, 7], [4, 4]]
+
+
+def test_coverage_is_of_the_attention_in_the_last_layer() -> None:
+    model, config = make_model(), SearchConfig(3, 3, extra_length=2, coverage_penalty=0.7)
+    found = model.search(ops.convert_to_tensor(SOURCE), config, end_id=END)
+    plain = SearchConfig(3, 3, extra_length=2)
+    weights = watch_memory_attention(model, SOURCE, numpy(found.tokens)[:, 0])  # [B, H, T, S]
+    real = (numpy(found.tokens)[:, 0] != PADDING)[:, None, :, None]
+    coverage = np.where(real, weights, 0.0).mean(axis=1).sum(axis=1)  # [B, S]
+    covered = np.where(SOURCE == PADDING, 1.0, np.minimum(coverage, 1.0))
+    penalty = np.log(covered).sum(axis=1)
+    tokens = numpy(found.tokens)[:, 0]
+    lengths = (tokens != PADDING).sum(axis=1)
+    totals = numpy(model.token_log_probs(SOURCE, tokens)).sum(axis=1)
+    expected = totals / ((5 + lengths) / 6) ** plain.length_penalty + 0.7 * penalty
+    np.testing.assert_allclose(numpy(found.scores)[:, 0], expected, rtol=1e-4)
+
+
+def watch_memory_attention(model: Transformer, source: Any, target: np.ndarray) -> np.ndarray:
+    """The last layer's attention to the source in teacher forcing."""
+    layer, seen = model.decoder.layers[-1].memory_attention, []
+    attend = layer.attend
+
+    def watch(query: Any, key: Any, value: Any, **options: Any) -> Any:
+        mask = options["attention_mask"]
+        seen.append(numpy(layer.attention_weights(query, key, attention_mask=mask)))
+        return attend(query, key, value, **options)
+
+    layer.attend = watch  # type: ignore[method-assign]
+    model(source, target)
+    del layer.attend
+    return seen[0]

@@ -6,13 +6,12 @@ import pytest
 from keras import ops
 
 from model.config import SearchConfig
-from model.masks import padding_mask
+from model.search import Cache
 from model.transformer import Transformer, shift_right
 from tests.model import reference
 from tests.model.small import (
     BATCH,
     SOURCE,
-    SOURCE_LENGTH,
     TARGET,
     TARGET_LENGTH,
     TENSOR2TENSOR,
@@ -163,6 +162,12 @@ def test_one_matrix_embeds_both_languages_and_makes_the_logits(token: int, row: 
     assert np.flatnonzero(changed[:, :, ~is_token].any(axis=(1, 2))).tolist() == [row]
 
 
+def make_room(cache: Cache, entries: int) -> Cache:
+    """Lengthens the past, as search does."""
+    lengths = ((0, 0), (0, 0), (0, entries), (0, 0))
+    return cache._replace(past=keras.tree.map_structure(lambda x: ops.pad(x, lengths), cache.past))
+
+
 @pytest.mark.parametrize(
     "changes",
     [{}, {"positions": "learned"}, TENSOR2TENSOR],
@@ -172,19 +177,16 @@ def test_search_steps_give_the_logits_of_training(changes: dict[str, Any]) -> No
     model = make_transformer(**changes)
     hypotheses = np.abs(np.round(50 * wave(BATCH, WIDTH, TARGET_LENGTH))).astype(int)
     hypotheses = 2 + hypotheses % (VOCABULARY - 2)  # neither padding nor end: one sentence each
-    past = model.decoder.empty_past(BATCH * WIDTH, TARGET_LENGTH)
-    memory = model.decoder.project_memory(model.encode(SOURCE))
+    cache = make_room(model.start_search(SOURCE), TARGET_LENGTH * WIDTH)
+    own = np.tile(np.arange(WIDTH)[None, :, None], (BATCH, 1, TARGET_LENGTH))
     inputs = np.pad(hypotheses[:, :, :-1], ((0, 0), (0, 0), (1, 0)))
     steps = []
     for position in range(TARGET_LENGTH):
-        logits, past = model.decode_step(
-            inputs[:, :, position],
-            past,
-            memory,
-            position=ops.convert_to_tensor(position),
-            memory_mask=padding_mask(SOURCE),
+        prediction = model.decode_step(
+            inputs[:, :, position], ops.convert_to_tensor(position), own, cache
         )
-        steps.append(numpy(logits))
+        cache = cache._replace(past=prediction.past)
+        steps.append(numpy(prediction.logits))
     for hypothesis in range(WIDTH):
         stepped = np.stack([logits[:, hypothesis] for logits in steps], axis=1)
         expected = numpy(model(SOURCE, hypotheses[:, hypothesis]))
@@ -242,15 +244,10 @@ def test_mixed_precision_is_near_and_gives_float32_logits() -> None:
 def test_far_positions_are_added_in_float32() -> None:
     """bfloat16 would round 1,001 to 1,000, and so give both the same vector."""
     model = make_transformer()
-    past = model.decoder.empty_past(BATCH, 1)
+    cache = make_room(model.start_search(SOURCE), 1002)
+    ancestors = np.zeros((BATCH, 1, 1002), np.int32)
     logits = [
-        model.decode_step(
-            TARGET[:, :1],
-            past,
-            model.decoder.project_memory(wave(BATCH, SOURCE_LENGTH, 8)),
-            position=ops.convert_to_tensor(position),
-            memory_mask=padding_mask(SOURCE),
-        )[0]
+        model.decode_step(TARGET[:, :1], ops.convert_to_tensor(position), ancestors, cache).logits
         for position in (1000, 1001)
     ]
     assert (numpy(logits[0]) != numpy(logits[1])).any()

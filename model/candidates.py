@@ -1,0 +1,179 @@
+"""What each hypothesis may be continued with: the rules of search, and the choice (§6.1).
+
+A candidate is a token behind a live hypothesis. The best of a sentence are among the best of each
+hypothesis, so that nothing the size of the vocabulary is written down but the logits themselves:
+rules strike out candidates, and as many more are taken as they may strike out.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+from keras import ops
+
+from model.config import SearchConfig
+from model.masks import PADDING_ID
+
+Tensor = Any
+
+# Worse than any sum of log-probabilities, and finite, so that sums of it stay numbers.
+IMPOSSIBLE = -1e9
+
+
+class Candidates(NamedTuple):
+    """Continuations; all `[B, N]`.
+
+    log_probs: float32, of the whole hypothesis, in nats; IMPOSSIBLE where a rule forbids it.
+    parents: int32, the live hypothesis continued. tokens: int32, the token behind it.
+    """
+
+    log_probs: Tensor
+    parents: Tensor
+    tokens: Tensor
+
+
+class Likeliest(NamedTuple):
+    """The likeliest tokens behind each hypothesis, forbidden ones last; both `[B, W, N]`."""
+
+    log_probs: Tensor  # float32, nats, of the token alone
+    tokens: Tensor  # int32
+
+
+def likeliest_tokens(
+    logits: Tensor,
+    history: Tensor,
+    position: Tensor,
+    *,
+    count: int,
+    end_id: int,
+    forced: Tensor,
+    config: SearchConfig,
+) -> Likeliest:
+    """Returns the `count` likeliest tokens that the rules allow behind each hypothesis.
+
+    What is not allowed still counts in the normalisation: an end that is forced costs what the
+    model says.
+
+    Args:
+        logits: float32 `[B, W, V]`.
+        history: int `[B, W, T]`, the tokens before, then padding.
+        position: int scalar, the number of tokens before.
+        count: candidates for each hypothesis.
+        end_id: the end symbol.
+        forced: int `[B]`, the only token that may follow; padding where any may.
+        config: the rules: shortest translation, n-grams that must not come again.
+    """
+    spare = 2 + (ops.shape(history)[2] if config.no_repeat_ngram else 0)  # padding, end, n-grams
+    best, tokens = _top_tokens(logits, count + spare)
+    top = best[:, :, :1]
+    total = top + ops.log(ops.sum(ops.exp(logits - top), axis=-1, keepdims=True))
+    forbidden = ops.equal(tokens, PADDING_ID)
+    if config.min_length > 1:
+        forbidden |= ops.equal(tokens, end_id) & (position + 1 < config.min_length)
+    if config.no_repeat_ngram:
+        repeating = _repeating_tokens(history, position, config.no_repeat_ngram)
+        forbidden |= ops.any(tokens[:, :, :, None] == repeating[:, :, None, :], axis=-1)
+    log_probs = ops.where(forbidden, IMPOSSIBLE, best - total)
+    is_forced = ops.not_equal(forced, PADDING_ID)[:, None, None]
+    if_forced = _only(forced, logits, total, like=log_probs)
+    return Likeliest(
+        ops.where(is_forced, if_forced.log_probs, log_probs),
+        ops.where(is_forced, if_forced.tokens, tokens),
+    )
+
+
+def best_candidates(likeliest: Likeliest, live_log_probs: Tensor, count: int) -> Candidates:
+    """Chooses the `count` best continuations of all hypotheses of a sentence, best first.
+
+    Args:
+        likeliest: at least `count` for each hypothesis, those that rules strike out not counted.
+        live_log_probs: float32 `[B, W]`, of the hypotheses, in nats.
+        count: candidates for each sentence.
+    """
+    batch, width, choices = ops.shape(likeliest.tokens)
+    extended = likeliest.log_probs + live_log_probs[:, :, None]
+    log_probs, flat = ops.top_k(ops.reshape(extended, (batch, width * choices)), count)
+    tokens = pick(ops.reshape(likeliest.tokens, (batch, width * choices)), flat)
+    return Candidates(log_probs, flat // choices, tokens)
+
+
+def drawn_candidates(
+    likeliest: Likeliest, live_log_probs: Tensor, uniform: Tensor, config: SearchConfig
+) -> Candidates:
+    """Draws one continuation of each hypothesis from the model's distribution.
+
+    The distribution is sharpened by the temperature, then cut to the `top_k` likeliest tokens,
+    then to the fewest that have `top_p` of what is left (Holtzman et al. 2020).
+
+    Args:
+        likeliest: best first; at least `top_k`, or all, for each hypothesis.
+        live_log_probs: float32 `[B, W]`, of the hypotheses, in nats.
+        uniform: float32 `[B, W]`, the random numbers, at least 0 and below 1.
+        config: temperature, `top_k` and `top_p`.
+    """
+    allowed = likeliest.log_probs > IMPOSSIBLE / 2
+    if config.top_k:
+        allowed &= ops.cumsum(ops.cast(allowed, "int32"), axis=-1) <= config.top_k
+    scaled = ops.where(allowed, likeliest.log_probs / config.temperature, IMPOSSIBLE)
+    probabilities = ops.softmax(scaled, axis=-1)
+    before = ops.cumsum(probabilities, axis=-1) - probabilities
+    kept = ops.where(before < config.top_p, probabilities, 0.0)
+    cumulative = ops.cumsum(kept, axis=-1)
+    passed = (cumulative <= uniform[:, :, None] * cumulative[:, :, -1:]) | (kept == 0.0)
+    chosen = ops.argmin(ops.cast(passed, "int32"), axis=-1)[:, :, None]
+    batch, width = ops.shape(live_log_probs)
+    log_probs = ops.take_along_axis(likeliest.log_probs, chosen, axis=2)[:, :, 0]
+    return Candidates(
+        log_probs + live_log_probs,
+        ops.broadcast_to(ops.arange(width)[None], (batch, width)),
+        ops.take_along_axis(likeliest.tokens, chosen, axis=2)[:, :, 0],
+    )
+
+
+def pick(x: Tensor, indices: Tensor) -> Tensor:
+    """Picks `indices`, int `[B, N]`, along the second axis of `[B, M, …]`: `[B, N, …]`."""
+    batch, size = ops.shape(x)[:2]
+    rows = ops.reshape(ops.arange(batch)[:, None] * size + indices, (-1,))
+    picked = ops.take(ops.reshape(x, (-1, *ops.shape(x)[2:])), rows, axis=0)
+    return ops.reshape(picked, (batch, ops.shape(indices)[1], *ops.shape(x)[2:]))
+
+
+def _top_tokens(logits: Tensor, count: int | Tensor) -> tuple[Tensor, Tensor]:
+    """The `count` best of float `[B, W, V]`, or all: values and ids, `[B, W, count]`.
+
+    The best are in those blocks of tokens whose maxima are the best; finding maxima is cheap.
+    """
+    batch, width, size = ops.shape(logits)
+    block = math.isqrt(size)
+    blocks = -(-size // block)
+    if not isinstance(count, int):
+        return ops.top_k(logits, ops.minimum(count, size))
+    if count >= blocks:
+        return ops.top_k(logits, min(count, size))
+    logits = ops.pad(
+        logits, ((0, 0), (0, 0), (0, blocks * block - size)), constant_values=IMPOSSIBLE
+    )
+    rows = ops.reshape(logits, (batch * width, blocks, block))
+    _, best = ops.top_k(ops.max(rows, axis=2), count)  # [B * W, count]
+    values, places = ops.top_k(ops.reshape(pick(rows, best), (batch * width, -1)), count)
+    tokens = pick(best, places // block) * block + places % block
+    shape = (batch, width, count)
+    return ops.reshape(values, shape), ops.reshape(tokens, shape)
+
+
+def _only(forced: Tensor, logits: Tensor, total: Tensor, *, like: Tensor) -> Likeliest:
+    """The forced token of each sentence, `[B]`, at what the model says, and nothing else."""
+    width, choices = ops.shape(like)[1:]
+    tokens = ops.tile(forced[:, None, None], (1, width, choices))
+    log_probs = ops.take_along_axis(logits, tokens[:, :, :1], axis=2) - total
+    return Likeliest(ops.where(ops.arange(choices) == 0, log_probs, IMPOSSIBLE), tokens)
+
+
+def _repeating_tokens(history: Tensor, position: Tensor, size: int) -> Tensor:
+    """The tokens, int `[B, W, N]`, that would make the last `size` tokens a repetition."""
+    places = ops.shape(history)[2] - size + 1
+    followers = history[:, :, size - 1 :]
+    repeats = ops.arange(places) + size - 1 < position
+    for offset in range(size - 1):
+        last = ops.take(history, ops.maximum(position - size + 1 + offset, 0), axis=2)
+        repeats = repeats & ops.equal(history[:, :, offset : offset + places], last[:, :, None])
+    return ops.where(repeats, followers, PADDING_ID)

@@ -1,0 +1,38 @@
+"""Several models as one: search with the average of their predictions (as in Table 2's rivals)."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from keras import ops
+
+from model.search import Cache, Prediction, Step
+
+Tensor = Any
+
+
+def average_steps(steps: Sequence[Step]) -> Step:
+    """Makes one step of several models': it averages their probabilities and their attention.
+
+    Its cache is `join_caches` of theirs.
+    """
+
+    def step(tokens: Tensor, position: Tensor, ancestors: Tensor, cache: Cache) -> Prediction:
+        predictions = [
+            each(tokens, position, ancestors, Cache(past, fixed))
+            for each, past, fixed in zip(steps, cache.past, cache.fixed, strict=True)
+        ]
+        past = tuple(each.past for each in predictions)
+        if len(steps) == 1:  # no need to normalise what search normalises
+            return predictions[0]._replace(past=past)
+        logits = ops.stack([ops.log_softmax(each.logits, axis=-1) for each in predictions])
+        attention = ops.stack([each.attention for each in predictions])
+        logits = ops.logsumexp(logits, axis=0) - math.log(len(steps))
+        return Prediction(logits, past, ops.mean(attention, axis=0))
+
+    return step
+
+
+def join_caches(caches: Sequence[Cache]) -> Cache:
+    """Makes one cache of several models'."""
+    return Cache(tuple(each.past for each in caches), tuple(each.fixed for each in caches))

@@ -1,0 +1,70 @@
+import numpy as np
+import pytest
+from keras import ops
+
+from model.candidates import likeliest_tokens
+from model.config import SearchConfig
+from tests.model.small import numpy
+
+END, PADDING = 1, 0
+BEAM = SearchConfig()
+
+
+def find(
+    logits: np.ndarray, count: int, config: SearchConfig = BEAM, forced: int = PADDING
+) -> tuple[np.ndarray, np.ndarray]:
+    batch, width = logits.shape[:2]
+    found = likeliest_tokens(
+        ops.convert_to_tensor(logits),
+        ops.zeros((batch, width, 4), dtype="int32"),
+        ops.convert_to_tensor(1),
+        count=count,
+        end_id=END,
+        forced=ops.full((batch,), forced, dtype="int32"),
+        config=config,
+    )
+    return numpy(found.log_probs), numpy(found.tokens)
+
+
+@pytest.mark.parametrize("vocabulary_size", [4, 9, 100, 101, 400, 1000])
+@pytest.mark.parametrize("count", [1, 4, 8])
+def test_the_likeliest_tokens_come_first_whatever_the_vocabulary(
+    vocabulary_size: int, count: int
+) -> None:
+    logits = np.random.default_rng(1).normal(0, 3, (3, 2, vocabulary_size)).astype(np.float32)
+    logits[0, 0, :5] += 9.0  # the best may be neighbours, padding and end among them
+    logits[0, 1, -4:] += 9.0
+    log_probs, tokens = find(logits, count)
+    expected = logits.astype(np.float64)
+    expected -= np.log(np.exp(expected).sum(axis=2, keepdims=True))
+    expected[:, :, PADDING] = -1e9
+    order = np.argsort(-expected, axis=2)[:, :, :count]
+    for sentence in range(3):
+        for hypothesis in range(2):
+            real = tokens[sentence, hypothesis] != PADDING
+            best = tokens[sentence, hypothesis][real][:count].tolist()
+            allowed = [token for token in order[sentence, hypothesis] if token != PADDING]
+            assert best == allowed
+            np.testing.assert_allclose(
+                log_probs[sentence, hypothesis][real][:count],
+                expected[sentence, hypothesis, allowed],
+                rtol=1e-5,
+            )
+
+
+def test_a_forced_token_is_the_only_one_and_costs_what_the_model_says() -> None:
+    logits = np.random.default_rng(2).normal(0, 3, (2, 3, 200)).astype(np.float32)
+    log_probs, tokens = find(logits, 4, forced=7)
+    assert (tokens[:, :, 0] == 7).all()
+    expected = logits[:, :, 7] - np.log(np.exp(logits.astype(np.float64)).sum(axis=2))
+    np.testing.assert_allclose(log_probs[:, :, 0], expected, rtol=1e-5)
+    assert (log_probs[:, :, 1:] == -1e9).all()
+
+
+def test_too_short_a_translation_may_not_end() -> None:
+    logits = np.zeros((1, 1, 50), np.float32)
+    logits[0, 0, END] = 5.0
+    for min_length, may_end in ((2, True), (3, False)):
+        log_probs, tokens = find(logits, 3, SearchConfig(min_length=min_length))
+        (ending,) = log_probs[tokens == END]
+        assert (ending > -1e8) == may_end
