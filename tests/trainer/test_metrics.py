@@ -1,0 +1,80 @@
+import pytest
+import sacrebleu
+
+from trainer.metrics import LengthBin, compare_corpora, score_by_length, score_corpus
+
+REFERENCES = [
+    "Der Rich-Text-Editor kostet ca. 5,30 Euro.",
+    "Am 3. Mai fuhr Dr. Weiß nach Bad-Homburg, z.B. mit dem Zug.",
+    "Sie sagte: \u201eWir kommen um 9 Uhr.\u201c",
+    "Das O-Ton-Archiv ist seit 1995 (oder 1996) geschlossen \u2026",
+    "Der alte Hund schläft unter dem großen Baum im Garten.",
+]
+TRANSLATIONS = [
+    "Der Rich-Text-Editor kostet etwa 5,30 Euro.",
+    "Am 3. Mai fuhr Dr. Weiß nach Bad-Nauheim, z.B. mit dem Auto.",
+    "Sie sagte: \u201eWir kommen um 8 Uhr.\u201c",
+    "Das O-Ton-Archiv ist seit 1995 geschlossen \u2026",
+    "Der alte Hund schläft unter einem großen Baum im Garten.",
+]
+WORSE = [text.replace("Der", "Die").replace("um", "gegen") for text in TRANSLATIONS]
+
+
+def test_scores_are_those_of_sacrebleu() -> None:
+    scores = score_corpus(TRANSLATIONS, REFERENCES, language="de")
+    given = TRANSLATIONS, [REFERENCES]
+    assert scores["bleu"].score == sacrebleu.corpus_bleu(*given).score
+    assert scores["chrf"].score == sacrebleu.corpus_chrf(*given).score
+    assert scores["ter"].score == sacrebleu.corpus_ter(*given).score
+    for name, beginning in {"bleu": "nrefs:1|case:mixed", "chrf": "nrefs:1|case:mixed"}.items():
+        assert scores[name].signature.startswith(beginning)
+        assert scores[name].low is None
+
+
+def test_the_papers_bleu_is_that_of_multi_bleu_on_tokens_of_split_compounds() -> None:
+    """The golden value is what Moses' multi-bleu.perl (31473d88) prints for the same tokens."""
+    score = score_corpus(TRANSLATIONS, REFERENCES, language="de")["paper_bleu"]
+    assert f"{score.score:.2f}" == "67.87"
+    assert "tok:moses-de-compounds" in score.signature
+
+
+def test_splitting_compounds_raises_bleu() -> None:
+    scores = score_corpus(TRANSLATIONS, REFERENCES, language="de")
+    assert scores["paper_bleu"].score > scores["bleu"].score
+
+
+def test_confidence_intervals_hold_the_score_and_say_so_in_the_signature() -> None:
+    scores = score_corpus(TRANSLATIONS * 10, REFERENCES * 10, language="de", resamples=50)
+    for each in scores.values():
+        assert each.low is not None and each.high is not None
+        assert each.low < each.score < each.high
+        assert "bs:50" in each.signature
+
+
+def test_a_clear_difference_is_significant() -> None:
+    compared = compare_corpora(
+        TRANSLATIONS * 10, WORSE * 10, REFERENCES * 10, language="de", resamples=100
+    )
+    bleu = compared["bleu"]
+    assert bleu.score == pytest.approx(sacrebleu.corpus_bleu(TRANSLATIONS, [REFERENCES]).score)
+    assert bleu.baseline == pytest.approx(sacrebleu.corpus_bleu(WORSE, [REFERENCES]).score)
+    assert compared.keys() == {"bleu", "chrf", "ter", "paper_bleu"}
+    assert all(each.p_value < 0.05 for each in compared.values())
+
+
+@pytest.mark.parametrize("baseline", [TRANSLATIONS, [*TRANSLATIONS[:4], WORSE[4]]])
+def test_little_or_no_difference_is_not_significant(baseline: list[str]) -> None:
+    compared = compare_corpora(TRANSLATIONS, baseline, REFERENCES, language="de", resamples=100)
+    assert all(each.p_value > 0.1 for each in compared.values())
+
+
+def test_sentences_are_binned_by_the_words_of_the_source() -> None:
+    sources = ["", "a " * 10, "a " * 11, "a " * 20, "a " * 51]
+    bins = score_by_length(sources, TRANSLATIONS, REFERENCES)
+    assert [(each.shortest, each.longest, each.sentences) for each in bins] == [
+        (0, 10, 2),
+        (11, 20, 2),
+        (51, None, 1),
+    ]
+    expected = sacrebleu.corpus_bleu(TRANSLATIONS[2:4], [REFERENCES[2:4]]).score
+    assert bins[1] == LengthBin(11, 20, 2, expected)
