@@ -46,7 +46,7 @@ def main(_: list[str]) -> None:
     from trainer.sentence_attention import attend_to_sentences
     from trainer.translator import load_translator
 
-    translator, checkpoint = load_translator(run, model.checkpoint, search)
+    translator, checkpoint = load_translator(run, model, search)
     seen = attend_to_sentences(run, translator, sentences)
     text = page(
         f"Attention of {run.directory.name}, step {checkpoint.step:,}",

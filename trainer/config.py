@@ -182,6 +182,11 @@ class TrainedModel:
         "Which weights: averaged, best (by dev BLEU), last, a step, or auto: averaged if it "
         "exists, else last.",
     )
+    ensemble: tuple[str, ...] = _field(
+        (),
+        "More run directories, of models with the same subwords, whose predictions are averaged "
+        "with those of --run_dir; the same --checkpoint of each.",
+    )
 
 
 def _require(condition: bool, expected: str, received: object) -> None:

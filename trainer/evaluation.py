@@ -9,9 +9,10 @@ import sacrebleu
 import tensorflow as tf
 
 from model.transformer import Transformer
-from pipeline.schema import Dataset, read_lines
+from pipeline.schema import Dataset
 from trainer.input import Batch, evaluation_batches, make_buckets
 from trainer.objective import cross_entropy
+from trainer.texts import read_text
 from trainer.translator import Translator, translate_all
 
 
@@ -50,14 +51,6 @@ def _sum_nll(transformer: Transformer, batch: Batch) -> tuple[tf.Tensor, tf.Tens
     return nll, tf.math.count_nonzero(batch["target"], dtype=tf.float32)
 
 
-def read_text(dataset: Dataset, split: str, *, sentences: int = 0) -> tuple[list[str], list[str]]:
-    """Returns the raw source and target lines of a split; the first `sentences` if not 0."""
-    part = dataset.splits[split]
-    source = read_lines(dataset.path(part.source_text or ""))
-    target = read_lines(dataset.path(part.target_text or ""))
-    return source[: sentences or None], target[: sentences or None]
-
-
 def score(translations: Sequence[str], references: Sequence[str]) -> Scores:
     """Scores raw, detokenised translations with sacreBLEU's defaults (13a, cased)."""
     bleu = sacrebleu.metrics.BLEU()
@@ -68,19 +61,26 @@ def score(translations: Sequence[str], references: Sequence[str]) -> Scores:
 def evaluate_bleu(
     translator: Translator, dataset: Dataset, split: str, *, sentences: int = 0
 ) -> tuple[Scores, list[dict[str, Any]]]:
-    """Translates a split by beam search and scores it.
+    """Translates a split by beam search and scores it; returns the scores and `translate_set`'s."""
+    source, references = read_text(dataset, split, sentences=sentences)
+    rows = translate_set(translator, source, references)
+    return score([row["translation"] for row in rows], references), rows
+
+
+def translate_set(
+    translator: Translator, source: Sequence[str], references: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Translates a test set.
 
     Returns:
-        the scores, and per sentence `source`, `reference`, `translation` and `score` (that of
-        the search, `Translator.translate`).
+        per sentence `source`, `reference`, `translation` and `score` (that of the search,
+        `Translator.translate`).
     """
-    source, references = read_text(dataset, split, sentences=sentences)
     translations = translate_all(translator.translate, source)
-    rows = [
+    return [
         {"source": s, "reference": r, "translation": t.text, "score": t.score}
         for s, r, t in zip(source, references, translations, strict=True)
     ]
-    return score([t.text for t in translations], references), rows
 
 
 def sample_translations(

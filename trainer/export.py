@@ -82,7 +82,7 @@ def main(_: list[str]) -> None:
     from trainer.saved_model import save_translator
     from trainer.translator import load_translator
 
-    translator, checkpoint = load_translator(run, model.checkpoint, search)
+    translator, checkpoint = load_translator(run, model, search)
     temporary = output_dir.with_name(f".{output_dir.name}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
     if target.format == "ctranslate2":

@@ -18,6 +18,7 @@ from absl import logging
 from model.config import SearchConfig
 from pipeline import storage
 from pipeline.errors import UserError
+from trainer.config import TrainedModel
 from trainer.run_directory import load_run
 from trainer.startup import start_tensorflow
 
@@ -46,7 +47,9 @@ class Model:
 
         if self.saved_model:
             return load_saved_model(self.saved_model)
-        translator, _ = load_translator(load_run(self.run_dir), self.checkpoint, self.search)
+        translator, _ = load_translator(
+            load_run(self.run_dir), TrainedModel(self.run_dir, self.checkpoint), self.search
+        )
         return lambda text: translator.translate(text)  # and so keeps the translator alive
 
     def identity(self) -> bytes:

@@ -60,7 +60,7 @@ def main(_: list[str]) -> None:
     from trainer.sentence_attention import attend_to_sentences
     from trainer.translator import load_translator
 
-    translator, _checkpoint = load_translator(run, model.checkpoint, search)
+    translator, _checkpoint = load_translator(run, model, search)
     samples = sample_translations(translator, dataset, "dev", sentences=config.samples)
     sentences = (config.text or "").splitlines() or [row["source"] for row in samples[:2]]
     text = report_page(

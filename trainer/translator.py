@@ -6,18 +6,22 @@ same translations. Any bytes are taken: invalid UTF-8 becomes U+FFFD, a sentence
 """
 
 import dataclasses
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import tensorflow as tf
 
 from model.config import SearchConfig
-from model.search import Translations, length_penalty
+from model.penalties import length_penalty
+from model.search import Translations
 from model.transformer import Transformer
+from pipeline.errors import UserError
 from pipeline.schema import END_ID, PADDING_ID, SIDES
 from trainer.checkpoint_files import Checkpoint
 from trainer.checkpoints import find_checkpoint, load_weights
-from trainer.run_directory import Run
+from trainer.config import TrainedModel
+from trainer.run_directory import Run, load_run
 from trainer.text_ops import TextOps, count_ids, cut_ids, load_text_ops
 
 Tensors = dict[str, tf.Tensor]
@@ -53,13 +57,15 @@ class Translator(tf.Module):
         source_ops: TextOps,
         target_ops: TextOps,
         search: SearchConfig,
+        ensemble: Sequence[Transformer] = (),
     ) -> None:
-        """Joins a model, the subwords of both sides and how to search."""
+        """Joins a model, the subwords of both sides, how to search, and an ensemble's others."""
         super().__init__(name="translator")
         self.transformer = transformer
         self.source_ops = source_ops
         self.target_ops = target_ops
         self.search = search
+        self.ensemble = list(ensemble)
 
     @tf.function(input_signature=[_texts("text")], autograph=False)
     def translate(self, text: tf.Tensor) -> Tensors:
@@ -74,7 +80,7 @@ class Translator(tf.Module):
             `[B]`, subwords left out at the end of a sentence that was too long.
         """
         source, cut = cut_ids(self.source_ops.tokenize(text), self.search.max_source_length)
-        found = self._search(source)
+        found = self._search(source, n_best=1)
         return {
             "translation": self.target_ops.detokenize(found.tokens[:, 0]),
             "score": found.scores[:, 0],
@@ -122,7 +128,7 @@ class Translator(tf.Module):
         nll = tf.nn.sparse_softmax_cross_entropy_with_logits(target, logits)  # [B, T]
         log_probability = -tf.reduce_sum(tf.where(target == PADDING_ID, 0.0, nll), axis=1)
         tokens = count_ids(target)
-        penalty = length_penalty(tokens, config.length_penalty)
+        penalty = length_penalty(tokens, config)
         return {
             "log_probability": log_probability,
             "tokens": tokens,
@@ -146,10 +152,26 @@ class Translator(tf.Module):
 
     def search_ids(self, source: tf.Tensor) -> Translations:
         """Searches for translations of ids, int32 `[B, S]`, each ending in the end symbol."""
-        return self._search(cut_ids(source, self.search.max_source_length)[0])
+        cut, _ = cut_ids(source, self.search.max_source_length)
+        return self._search(cut, n_best=self.search.beam_size)
 
-    def _search(self, source: tf.Tensor) -> Translations:
-        return self.transformer.search(source, self.search, end_id=END_ID)
+    def _search(self, source: tf.Tensor, *, n_best: int) -> Translations:
+        config = dataclasses.replace(self.search, n_best=n_best)
+        return self.transformer.search(source, config, end_id=END_ID, ensemble=self.ensemble)
+
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec([None], tf.string, name="text"),
+            tf.TensorSpec([None, None], tf.int32, name="target"),
+        ],
+        autograph=False,
+    )
+    def token_log_probs(self, text: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
+        """Scores given translations, int32 `[B, T]`; see `Transformer.token_log_probs`."""
+        source = self.source_ops.tokenize(text)
+        models = [self.transformer, *self.ensemble]
+        each = tf.stack([model.token_log_probs(source, target) for model in models])
+        return tf.reduce_logsumexp(each, axis=0) - math.log(len(models))
 
 
 def make_transformer(run: Run) -> Transformer:
@@ -162,30 +184,46 @@ def make_transformer(run: Run) -> Transformer:
     )
 
 
-def make_translator(run: Run, transformer: Transformer) -> Translator:
+def make_translator(
+    run: Run, transformer: Transformer, ensemble: Sequence[Transformer] = ()
+) -> Translator:
     """Makes a translator of a run's model, with the run's subwords and search."""
     paths = [run.subwords_path(side) for side in SIDES]
     ops = {path: load_text_ops(path) for path in {*paths}}  # one for both if they share one
-    return Translator(transformer, ops[paths[0]], ops[paths[1]], run.search)
+    return Translator(transformer, ops[paths[0]], ops[paths[1]], run.search, ensemble)
 
 
 def load_translator(
-    run: Run, checkpoint_name: str, config: SearchConfig
+    run: Run, model: TrainedModel, config: SearchConfig
 ) -> tuple[Translator, Checkpoint]:
-    """Loads a run's model to translate with, in float32.
+    """Loads a run's model, and those of an ensemble, to translate with, in float32.
 
     Args:
-        run: a run that has checkpoints.
-        checkpoint_name: see `trainer.checkpoints.find_checkpoint`.
+        run: the first run, which has checkpoints.
+        model: which checkpoint, and the other runs.
         config: how to search.
 
     Raises:
-        UserError: if the run has no such checkpoint.
+        UserError: if a run has no such checkpoint, or other subwords than the first.
     """
+    others = [load_run(directory) for directory in model.ensemble]
+    for other in others:
+        if other.vocabularies != run.vocabularies:
+            raise UserError(
+                f"--ensemble: {other.directory} has other subwords than {run.directory}; expected "
+                "runs that were trained on the same dataset"
+            )
+    transformer, checkpoint = _load_transformer(run, model.checkpoint)
+    ensemble = [_load_transformer(other, model.checkpoint)[0] for other in others]
+    searching = dataclasses.replace(run, search=config)
+    return make_translator(searching, transformer, ensemble), checkpoint
+
+
+def _load_transformer(run: Run, checkpoint_name: str) -> tuple[Transformer, Checkpoint]:
     checkpoint = find_checkpoint(run.directory, checkpoint_name)
     transformer = make_transformer(run)
     load_weights(checkpoint, transformer)
-    return make_translator(dataclasses.replace(run, search=config), transformer), checkpoint
+    return transformer, checkpoint
 
 
 def translate_all(translate: Translate, sentences: Sequence[str]) -> list[Translation]:

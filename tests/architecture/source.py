@@ -15,6 +15,7 @@ ENTRY_POINTS = frozenset(
         "trainer.report",
         "trainer.task",
         "trainer.evaluate",
+        "trainer.score",
         "trainer.translate",
         "trainer.export",
         "trainer.table3",

@@ -14,6 +14,7 @@ from typing import Any
 import sentencepiece
 
 from pipeline.schema import read_lines
+from trainer.config import TrainedModel
 from trainer.ctranslate2_model import save_ctranslate2
 from trainer.run_directory import load_run
 from trainer.translator import load_translator, translate_all
@@ -33,7 +34,7 @@ def main(run_dir: str, text: str) -> None:
     engines = make_engines(run_dir)
     for beam_size, length_penalty in SEARCHES:
         search = dataclasses.replace(run.search, beam_size=beam_size, length_penalty=length_penalty)
-        translator, _ = load_translator(run, "auto", search)
+        translator, _ = load_translator(run, TrainedModel(), search)
         ours = [each.text for each in translate_all(translator.translate, sentences)]
         for weights, engine in engines.items():
             results = engine.translate_batch(
@@ -53,7 +54,7 @@ def make_engines(run_dir: str) -> dict[str, Any]:
     import ctranslate2
 
     run, engines = load_run(run_dir), {}
-    translator, _ = load_translator(run, "auto", run.search)
+    translator, _ = load_translator(run, TrainedModel(), run.search)
     with tempfile.TemporaryDirectory() as folder:
         for weights in WEIGHTS:
             directory = Path(folder, weights)

@@ -106,14 +106,52 @@ def test_training_learns_and_leaves_what_the_readme_says(trained: Path) -> None:
     assert any((trained / "tensorboard").iterdir())
 
 
-def test_evaluation_writes_bleu_with_its_signature(trained: Path) -> None:
+def test_evaluation_writes_scores_with_their_signatures_and_the_translations(
+    trained: Path,
+) -> None:
     result = json.loads((trained / "evaluation-test.json").read_text())
     assert result["sentences"] == 12
     assert "tok:13a" in result["signature"]
     assert 0 <= result["sacrebleu"] <= 100
+    assert result["metrics"].keys() == {"bleu", "chrf", "ter", "paper_bleu"}
+    assert sum(each["sentences"] for each in result["bleu_by_length"]) == 12
     rows = (trained / "evaluation-test.jsonl").read_text().splitlines()
     assert len(rows) == 12
     assert json.loads(rows[0]).keys() == {"source", "reference", "translation", "score"}
+
+
+def test_several_test_sets_are_compared_with_a_baseline_and_one_model_with_its_ensemble(
+    trained: Path, tmp_path: Path
+) -> None:
+    run_dir, evaluate = tmp_path / "run", ("-m", "trainer.evaluate", "--resamples=20")
+    shutil.copytree(trained, run_dir)
+    assert "--split=dev" in refuse(
+        *evaluate, f"--run_dir={run_dir}", "--split=dev", f"--baseline_run_dir={trained}"
+    )
+    succeed(*evaluate, f"--run_dir={trained}", "--split=dev,test")
+    succeed(
+        *evaluate, f"--run_dir={run_dir}", "--split=dev,test", f"--baseline_run_dir={trained}",
+        f"--ensemble={trained}",
+    )  # fmt: skip
+    for split in ("dev", "test"):
+        result = json.loads((run_dir / f"evaluation-{split}.json").read_text())
+        assert result["beside_baseline"]["bleu"]["baseline"] == result["sacrebleu"]
+        assert result["metrics"]["chrf"]["low"] <= result["metrics"]["chrf"]["score"]
+
+
+def test_given_translations_are_scored_as_search_scored_them(trained: Path, tmp_path: Path) -> None:
+    lines = (trained / "evaluation-test.jsonl").read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    for side, key in (("source", "source"), ("target", "translation")):
+        (tmp_path / side).write_text("".join(f"{row[key]}\n" for row in rows), "utf-8")
+    files = [f"--{side}_file={tmp_path / side}" for side in ("source", "target")]
+    scored = succeed("-m", "trainer.score", f"--run_dir={trained}", *files).splitlines()
+    assert len(scored) == len(rows)
+    for line, row in zip(map(json.loads, scored), rows, strict=True):
+        assert line["log_prob"] == pytest.approx(sum(line["token_log_probs"]), rel=1e-5)
+        assert "".join(line["tokens"][:-1]).replace("\u2581", " ").strip() == row["translation"]
+        # Search may have found other subwords of the same text, which are as likely or likelier.
+        assert line["score"] <= row["score"] + 1e-3
 
 
 def test_saved_model_translates_without_this_repository_as_translate_does(
@@ -273,6 +311,9 @@ def test_a_run_of_another_configuration_is_refused(trained: Path, dataset: Path)
         (["trainer.task", "--dropout=1.5"], "dropout must be at least 0 and below 1"),
         (["trainer.task", "--flagfile=configs/none.flags"], "configs/none.flags"),
         (["trainer.evaluate", "--run_dir=runs/none"], "no run in runs/none"),
+        (["trainer.evaluate", "--resamples=1"], "resamples must be 0 or at least 2"),
+        (["trainer.task", "--top_k=5"], "top_k and top_p are for sampling"),
+        (["trainer.score", "--run_dir=runs/none", "--source_file=x"], "--target_file is required"),
         (["trainer.export", "--run_dir=runs/none", "--output_dir=x"], "no run in runs/none"),
         (["trainer.export", "--run_dir=runs/none"], "--output_dir is required"),
         (["trainer.translate", "--saved_model=none"], "no SavedModel in none"),
@@ -289,7 +330,9 @@ def test_a_mistake_is_one_line_that_names_it(arguments: list[str], expected: str
     assert expected in refuse("-m", *arguments)
 
 
-@pytest.mark.parametrize("name", ["task", "evaluate", "translate", "export", "report", "attention"])
+@pytest.mark.parametrize(
+    "name", ["task", "evaluate", "score", "translate", "export", "report", "attention"]
+)
 def test_help_teaches_every_flag(name: str) -> None:
     text = succeed("-m", f"trainer.{name}", "--help")
     assert f"Usage: python -m trainer.{name}" in text

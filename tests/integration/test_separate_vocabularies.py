@@ -9,7 +9,7 @@ from model.config import SearchConfig, TransformerConfig
 from pipeline.schema import END_ID, SIDES, Dataset
 from pipeline.subwords import load_subwords
 from tests.integration.preprocessing import build, configure
-from trainer.config import TrainingConfig
+from trainer.config import TrainedModel, TrainingConfig
 from trainer.evaluation import evaluate_bleu
 from trainer.run_directory import Run, load_run
 from trainer.saved_model import load_saved_model, save_translator
@@ -50,7 +50,7 @@ def run(dataset: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 @pytest.fixture(scope="module")
 def translator(run: Run) -> Translator:
-    return load_translator(run, "auto", run.search)[0]
+    return load_translator(run, TrainedModel(), run.search)[0]
 
 
 def test_each_side_of_the_translator_has_its_own_subwords(

@@ -8,9 +8,10 @@ import tensorflow as tf
 from model.config import SearchConfig
 from model.transformer import Transformer
 from pipeline.schema import Dataset, parse_example, read_records
-from trainer.evaluation import evaluate_bleu, evaluate_loss, read_text, score
+from trainer.evaluation import evaluate_bleu, evaluate_loss, score
 from trainer.learner import Learner
 from trainer.text_ops import load_text_ops
+from trainer.texts import read_text
 from trainer.translator import Translator
 
 MakeLearner = Callable[..., Learner]

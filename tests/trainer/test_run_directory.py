@@ -31,7 +31,21 @@ TRANSFORMER = TransformerConfig(
     target_space=True,
     attention_init_variance=0.75,
 )
-SEARCH = SearchConfig(beam_size=3, length_penalty=0.75, extra_length=9)
+SEARCH = SearchConfig(
+    beam_size=3,
+    n_best=2,
+    length_penalty=0.75,
+    length_penalty_form="power",
+    coverage_penalty=0.25,
+    min_length=2,
+    extra_length=9,
+    max_source_length=128,
+    no_repeat_ngram=3,
+    temperature=0.5,
+    top_k=8,
+    top_p=0.875,
+    sampling_seed=4,
+)
 
 
 def make_training(tmp_path: Path, **changes: Any) -> TrainingConfig:

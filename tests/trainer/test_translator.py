@@ -10,6 +10,7 @@ from model.config import SearchConfig
 from pipeline.schema import END_ID, PADDING_ID, Dataset
 from tests.trainer.datasets import VOCABULARY_SIZE
 from trainer.checkpoints import save_checkpoint
+from trainer.config import TrainedModel
 from trainer.learner import Learner
 from trainer.run_directory import Run
 from trainer.translator import (
@@ -179,8 +180,8 @@ def test_a_run_is_loaded_with_the_weights_asked_for(
         learner.transformer.embedding.matrix.assign_add(tf.ones((VOCABULARY_SIZE, 16)))
         save_checkpoint(run.directory, learner, step=step, train_seconds=0.0, keep=5)
     search = SearchConfig(beam_size=3)
-    last, checkpoint = load_translator(run, "last", search)
-    first, _ = load_translator(run, "1", search)
+    last, checkpoint = load_translator(run, TrainedModel(checkpoint="last"), search)
+    first, _ = load_translator(run, TrainedModel(checkpoint="1"), search)
     assert checkpoint.step == 2
     assert last.search == search
     matrix = learner.transformer.embedding.matrix.numpy()

@@ -1,0 +1,11 @@
+"""The raw text of dev and test, which is translated and compared with."""
+
+from pipeline.schema import Dataset, read_lines
+
+
+def read_text(dataset: Dataset, split: str, *, sentences: int = 0) -> tuple[list[str], list[str]]:
+    """Returns the raw source and target lines of a split; the first `sentences` if not 0."""
+    part = dataset.splits[split]
+    source = read_lines(dataset.path(part.source_text or ""))
+    target = read_lines(dataset.path(part.target_text or ""))
+    return source[: sentences or None], target[: sentences or None]
