@@ -6,7 +6,8 @@ from typing import Any
 
 from keras import ops
 
-from model.search import Cache, Prediction, Step
+from model.beam import Cache
+from model.search import Prediction, Step
 
 Tensor = Any
 

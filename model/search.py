@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
+from model.beam import Beam, Cache, Sentences, extend, last_tokens, make_room, take_sentences
 from model.candidates import (
     IMPOSSIBLE,
     Candidates,
@@ -35,18 +36,6 @@ Tensor = Any
 # The loops of search one after another; each costs another copy of the step in the graph.
 _ROOMS = (3, 1)  # Each holds the longest translation divided by this, of all sentences;
 _HALVINGS = 1  # then that many loops each hold half of the sentences of the one before.
-
-
-class Cache(NamedTuple):
-    """What the step callback is given at each position.
-
-    past: a structure of tensors `[B, ·, T * W, ·]`, entry t * W + w for hypothesis w at position t,
-        of which those up to `position` have been written. Search takes care of its length.
-    fixed: a structure of tensors `[B, …]`, such as what is known of the source.
-    """
-
-    past: Any
-    fixed: Any
 
 
 class Prediction(NamedTuple):
@@ -76,29 +65,6 @@ class Translations(NamedTuple):
 
     tokens: Tensor
     scores: Tensor
-
-
-class _Sentences(NamedTuple):
-    """What is given for each sentence."""
-
-    number: Tensor  # int [B], its place in the batch that search began with
-    length_limit: Tensor  # int [B]
-    prefix: Tensor  # int [B, P]
-    random: Tensor  # float [B, W, T] for sampling, else [B, 1, 1]
-
-
-class _Beam(NamedTuple):
-    """Search between two positions: live hypotheses grow, finished ones have met the end symbol."""
-
-    position: Tensor  # int scalar: tokens that every live hypothesis has
-    sentences: _Sentences
-    live_tokens: Tensor  # int [B, W, T]
-    live_log_probs: Tensor  # float [B, W], best first
-    live_coverage: Tensor  # float [B, W, S]
-    ancestors: Tensor  # int [B, W, T]; of the present position and later, the hypothesis itself
-    finished_tokens: Tensor  # int [B, N, T]
-    finished_scores: Tensor  # float [B, N], penalised, best first
-    cache: Cache
 
 
 def search(
@@ -139,14 +105,14 @@ def search(
     parts = []
     for share in _ROOMS:
         room = (longest + share - 1) // share
-        beam = run.advance(_make_room(beam, room), until=room, until_unfinished=(batch + 1) // 2)
+        beam = run.advance(make_room(beam, room), until=room, until_unfinished=(batch + 1) // 2)
     for halving in range(_HALVINGS):
         batch = (batch + 1) // 2
         done_last = ops.argsort(ops.cast(run.is_done(beam), "int32"))
-        parts.append(_take_sentences(beam, done_last[batch:]))
+        parts.append(take_sentences(beam, done_last[batch:]))
         remaining = (batch + 1) // 2 if halving + 1 < _HALVINGS else 0
         beam = run.advance(
-            _take_sentences(beam, done_last[:batch]), until=longest, until_unfinished=remaining
+            take_sentences(beam, done_last[:batch]), until=longest, until_unfinished=remaining
         )
     parts.append(beam)
     return _in_order(parts)
@@ -166,7 +132,7 @@ class _Search:
         length_limits: Tensor,
         prefix: Tensor | None,
         source_mask: Tensor | None,
-    ) -> _Beam:
+    ) -> Beam:
         """One empty live hypothesis a sentence; the others are impossible until it has branched."""
         config, batch = self.config, ops.shape(length_limits)[0]
         longest = ops.max(ops.append(length_limits, 1))  # of no sentences too
@@ -180,9 +146,9 @@ class _Search:
         coverage = ops.cast(~source_mask, "float32")[:, None]
         drawn = (config.beam_size, longest) if config.temperature else (1, 1)
         random = keras.random.uniform((batch, *drawn), seed=config.sampling_seed)
-        return _Beam(
+        return Beam(
             position=ops.convert_to_tensor(0, dtype="int32"),
-            sentences=_Sentences(
+            sentences=Sentences(
                 ops.arange(batch), length_limits, ops.cast(prefix, "int32"), random
             ),
             live_tokens=ops.repeat(tokens, config.beam_size, axis=1),
@@ -194,16 +160,16 @@ class _Search:
             cache=cache,
         )
 
-    def advance(self, beam: _Beam, *, until: int | Tensor, until_unfinished: int | Tensor) -> _Beam:
+    def advance(self, beam: Beam, *, until: int | Tensor, until_unfinished: int | Tensor) -> Beam:
         """Grows the beam until a position, or until at most so many sentences are not done."""
 
         def goes_on(*beam: Any) -> Tensor:
-            unfinished = ops.sum(ops.cast(~self.is_done(_Beam(*beam)), "int32"))
-            return (_Beam(*beam).position < until) & (unfinished > until_unfinished)
+            unfinished = ops.sum(ops.cast(~self.is_done(Beam(*beam)), "int32"))
+            return (Beam(*beam).position < until) & (unfinished > until_unfinished)
 
-        return _Beam(*ops.while_loop(goes_on, lambda *beam: self.grow(_Beam(*beam)), tuple(beam)))
+        return Beam(*ops.while_loop(goes_on, lambda *beam: self.grow(Beam(*beam)), tuple(beam)))
 
-    def is_done(self, beam: _Beam) -> Tensor:
+    def is_done(self, beam: Beam) -> Tensor:
         """Tells, bool `[B]`, which sentences no live hypothesis can improve any more.
 
         Log-probabilities only fall and are divided by at most the penalty of the longest
@@ -214,19 +180,19 @@ class _Search:
         reachable = best / length_penalty(beam.sentences.length_limit, self.config)
         return (best < IMPOSSIBLE / 2) | (reachable <= worst_kept)  # none lives, or none can win
 
-    def grow(self, beam: _Beam) -> _Beam:
+    def grow(self, beam: Beam) -> Beam:
         """Adds one token to every live hypothesis and moves those that end to the finished ones."""
-        prediction = self.step(_last_tokens(beam), beam.position, beam.ancestors, beam.cache)
+        prediction = self.step(last_tokens(beam), beam.position, beam.ancestors, beam.cache)
         candidates = self.candidates(beam, prediction.logits)
         if self.config.coverage_penalty:
             attended = ops.cast(prediction.attention, "float32")
             beam = beam._replace(live_coverage=beam.live_coverage + attended)
-        tokens = _extend(beam.live_tokens, candidates, beam.position)  # [B, candidates, T]
+        tokens = extend(beam.live_tokens, candidates, beam.position)  # [B, candidates, T]
         beam = self.finish(beam, candidates, tokens)
         beam = self.survive(beam, candidates, tokens)
         return beam._replace(cache=beam.cache._replace(past=prediction.past))
 
-    def candidates(self, beam: _Beam, logits: Tensor) -> Candidates:
+    def candidates(self, beam: Beam, logits: Tensor) -> Candidates:
         """Chooses what the live hypotheses are continued with."""
         config = self.config
         # Twice the width, so that enough live on if many end; one alone makes it greedy search.
@@ -245,7 +211,7 @@ class _Search:
         uniform = ops.take(beam.sentences.random, beam.position, axis=2)
         return drawn_candidates(likeliest, beam.live_log_probs, uniform, config)
 
-    def forced_tokens(self, beam: _Beam) -> Tensor:
+    def forced_tokens(self, beam: Beam) -> Tensor:
         """The only token, int `[B]`, that may follow now; padding where any may."""
         _, limits, prefix, _ = beam.sentences
         last = ops.shape(prefix)[1] - 1
@@ -253,7 +219,7 @@ class _Search:
         given = ops.where(beam.position <= last, given, PADDING_ID)
         return ops.where(beam.position + 1 >= limits, self.end_id, given)
 
-    def finish(self, beam: _Beam, candidates: Candidates, tokens: Tensor) -> _Beam:
+    def finish(self, beam: Beam, candidates: Candidates, tokens: Tensor) -> Beam:
         """Keeps the best of the finished hypotheses and of the candidates that end."""
         log_probs, parents, newest = candidates
         scores = log_probs / length_penalty(beam.position + 1, self.config)
@@ -267,7 +233,7 @@ class _Search:
         finished = ops.concatenate([beam.finished_tokens, tokens], axis=1)
         return beam._replace(finished_tokens=pick(finished, best), finished_scores=scores)
 
-    def survive(self, beam: _Beam, candidates: Candidates, tokens: Tensor) -> _Beam:
+    def survive(self, beam: Beam, candidates: Candidates, tokens: Tensor) -> Beam:
         """Lets the best candidates that do not end live on."""
         width = self.config.beam_size
         ended = ops.equal(candidates.tokens, self.end_id)
@@ -285,37 +251,7 @@ class _Search:
         )
 
 
-def _last_tokens(beam: _Beam) -> Tensor:
-    """The newest token of each live hypothesis, int `[B, W]`; padding at position 0."""
-    newest = ops.take(beam.live_tokens, ops.maximum(beam.position - 1, 0), axis=2)
-    return ops.where(beam.position == 0, PADDING_ID, newest)
-
-
-def _extend(live_tokens: Tensor, candidates: Candidates, position: Tensor) -> Tensor:
-    """Writes each candidate's token behind its parent's tokens: int `[B, N, T]`."""
-    here = ops.arange(ops.shape(live_tokens)[2]) == position
-    parents = pick(live_tokens, candidates.parents)
-    return ops.where(here, candidates.tokens[:, :, None], parents)
-
-
-def _make_room(beam: _Beam, positions: int | Tensor) -> _Beam:
-    """Lengthens the past of a beam."""
-    entries = positions * ops.shape(beam.ancestors)[1]
-
-    def lengthen(x: Tensor) -> Tensor:
-        return ops.pad(x, ((0, 0), (0, 0), (0, entries - ops.shape(x)[2]), (0, 0)))
-
-    past = keras.tree.map_structure(lengthen, beam.cache.past)
-    return beam._replace(cache=beam.cache._replace(past=past))
-
-
-def _take_sentences(beam: _Beam, rows: Tensor) -> _Beam:
-    """Picks sentences, int `[N]`, out of a beam."""
-    taken = keras.tree.map_structure(lambda x: ops.take(x, rows, axis=0), tuple(beam[1:]))
-    return _Beam(beam.position, *taken)
-
-
-def _in_order(beams: list[_Beam]) -> Translations:
+def _in_order(beams: list[Beam]) -> Translations:
     """Joins what was found for parts of a batch, in the order that its sentences had."""
     number, tokens, scores = (
         ops.concatenate(parts, axis=0)

@@ -6,6 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from model.beam import Cache
 from model.config import SearchConfig, TransformerConfig
 from model.decoder import Decoder
 from model.encoder import Encoder
@@ -21,7 +22,7 @@ from model.masks import (
     sentence_mask,
 )
 from model.positions import make_positions
-from model.search import Cache, Prediction, Translations, search
+from model.search import Prediction, Translations, search
 
 Tensor = Any
 

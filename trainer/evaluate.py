@@ -41,7 +41,7 @@ class EvaluationConfig:
         default=("test",),
         metadata={
             "help": "Test sets: dev or test of the dataset, or named ones, such as newstest2014, "
-            "newstest2014_filtered or multi30k_test_2017."
+            "newstest2014_filtered or multi30k_test2016."
         },
     )
     dataset_dir: str | None = field(

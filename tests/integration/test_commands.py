@@ -139,7 +139,7 @@ def test_several_test_sets_are_compared_with_a_baseline_and_one_model_with_its_e
         assert result["metrics"]["chrf"]["low"] <= result["metrics"]["chrf"]["score"]
 
 
-def test_given_translations_are_scored_as_search_scored_them(trained: Path, tmp_path: Path) -> None:
+def test_given_translations_are_scored_token_by_token(trained: Path, tmp_path: Path) -> None:
     lines = (trained / "evaluation-test.jsonl").read_text("utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
     for side, key in (("source", "source"), ("target", "translation")):
@@ -150,8 +150,9 @@ def test_given_translations_are_scored_as_search_scored_them(trained: Path, tmp_
     for line, row in zip(map(json.loads, scored), rows, strict=True):
         assert line["log_prob"] == pytest.approx(sum(line["token_log_probs"]), rel=1e-5)
         assert "".join(line["tokens"][:-1]).replace("\u2581", " ").strip() == row["translation"]
-        # Search may have found other subwords of the same text, which are as likely or likelier.
-        assert line["score"] <= row["score"] + 1e-3
+        assert all(each < 0 for each in line["token_log_probs"])
+        penalty = ((5 + len(line["tokens"])) / 6) ** 0.6
+        assert line["score"] == pytest.approx(line["log_prob"] / penalty, rel=1e-5)
 
 
 def test_saved_model_translates_without_this_repository_as_translate_does(

@@ -125,6 +125,14 @@ def test_search_stops_when_nothing_can_win() -> None:
     assert language.steps <= 4
 
 
+def test_a_sentence_of_few_translations_holds_up_nobody() -> None:
+    language = ToyLanguage(vocabulary_size=6, seed=2)
+    language.logits[:, END] += 9.0
+    found = language.search(STARTS[:2], [2, 40], SearchConfig(8, 8))
+    assert [len(each) for each in found] == [5, 8]
+    assert language.steps < 30
+
+
 def test_finished_sentences_leave_no_work_behind() -> None:
     language = ToyLanguage(vocabulary_size=6, seed=2)
     limits = [1] * 15 + [30]

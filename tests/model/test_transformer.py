@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from keras import ops
 
+from model.beam import Cache
 from model.config import SearchConfig
-from model.search import Cache
 from model.transformer import Transformer, shift_right
 from tests.model import reference
 from tests.model.small import (

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from keras import ops
 
+from model.beam import Cache
 from model.config import SearchConfig
-from model.search import Cache, Prediction, Translations, search
+from model.search import Prediction, Translations, search
 from tests.model.small import numpy
 
 PADDING, END = 0, 1
