@@ -93,6 +93,11 @@ def _read_model(saved_model: str | None) -> offline.Model:
         return offline.Model(saved_model)
     trained = cli.config_from_flags(TrainedModel)
     search = cli.override_from_flags(load_run(trained.run_dir).search)
+    if trained.ensemble:
+        raise UserError(
+            "received --ensemble: trainer.translate takes one run; give --ensemble to "
+            "trainer.export, and its --output_dir here as --saved_model"
+        )
     return offline.Model(None, trained.run_dir, trained.checkpoint, search)
 
 
