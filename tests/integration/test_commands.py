@@ -84,12 +84,10 @@ def weights(run_dir: Path) -> dict[str, np.ndarray]:
 
 
 def figures(run_dir: Path) -> list[dict[str, float]]:
-    """The rows of metrics.jsonl, but for what depends on time or is counted by session."""
+    """The rows of metrics.jsonl, but for what depends on time."""
     rows = [json.loads(line) for line in (run_dir / "metrics.jsonl").read_text().splitlines()]
-    return [
-        {name: row[name] for name in row if name not in ("time", "train/tokens_per_second")}
-        for row in rows
-    ]
+    timed = {"time", "train/tokens_per_second", "train/flops_per_second", "train/peak_share"}
+    return [{name: row[name] for name in row if name not in timed} for row in rows]
 
 
 def test_training_learns_and_leaves_what_the_readme_says(trained: Path) -> None:
