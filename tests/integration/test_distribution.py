@@ -17,8 +17,15 @@ from trainer.schedule import LearningRateSchedule
 Trained = tuple[list[dict[str, float]], list[np.ndarray]]
 
 VOCABULARY = 40
-PAIRS = 16  # in a global batch, so two for each of eight replicas
+PAIRS = 16  # in a global batch, so two for each part
 STEPS = 3
+
+
+class GradientDescent(keras.optimizers.SGD):
+    """Takes gradients that the learner has summed over replicas, as `trainer.optimizer.Adam`."""
+
+    def _all_reduce_sum_gradients(self, grads_and_vars: list) -> list:
+        return grads_and_vars
 
 
 def uneven_batches() -> Iterator[dict[str, np.ndarray]]:
@@ -56,9 +63,7 @@ def train(
                 gradient_accumulation=gradient_accumulation,
                 compile_gradients=compiled,
             )
-            learner.compile(
-                optimizer=keras.optimizers.SGD(), jit_compile=False, auto_scale_loss=False
-            )
+            learner.compile(optimizer=GradientDescent(), jit_compile=False, auto_scale_loss=False)
     finally:
         keras.config.set_dtype_policy("float32")
     figures: list[dict[str, float]] = []
@@ -93,7 +98,7 @@ def one_device(eight_cpus: list[str]) -> Trained:
     return train(tf.distribute.get_strategy())
 
 
-@pytest.mark.parametrize(("replicas", "accumulation"), [(8, 1), (2, 4), (1, 8)])
+@pytest.mark.parametrize(("replicas", "accumulation"), [(4, 2), (2, 4), (1, 8)])
 def test_replicas_and_accumulation_make_the_updates_of_one_device(
     eight_cpus: list[str], one_device: Trained, replicas: int, accumulation: int
 ) -> None:
