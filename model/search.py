@@ -33,9 +33,9 @@ from model.penalties import coverage_penalty, length_penalty
 
 Tensor = Any
 
-# The loops of search one after another; each costs another copy of the step in the graph.
-_ROOMS = (3, 1)  # Each holds the longest translation divided by this, of all sentences;
-_HALVINGS = 1  # then that many loops each hold half of the sentences of the one before.
+# The loops of search one after another; each costs another copy of the step in the graph. Each
+# holds the longest translation divided by this, of all sentences; one more, half of the sentences.
+_ROOMS = (3, 1)
 
 
 class Prediction(NamedTuple):
@@ -102,20 +102,14 @@ def search(
     run = _Search(step, end_id, config)
     beam = run.init(cache, length_limits, prefix, source_mask)
     batch, _, longest = ops.shape(beam.live_tokens)
-    parts = []
+    half = (batch + 1) // 2
     for share in _ROOMS:
         room = (longest + share - 1) // share
-        beam = run.advance(make_room(beam, room), until=room, until_unfinished=(batch + 1) // 2)
-    for halving in range(_HALVINGS):
-        batch = (batch + 1) // 2
-        done_last = ops.argsort(ops.cast(run.is_done(beam), "int32"))
-        parts.append(take_sentences(beam, done_last[batch:]))
-        remaining = (batch + 1) // 2 if halving + 1 < _HALVINGS else 0
-        beam = run.advance(
-            take_sentences(beam, done_last[:batch]), until=longest, until_unfinished=remaining
-        )
-    parts.append(beam)
-    return _in_order(parts)
+        beam = run.advance(make_room(beam, room), until=room, until_unfinished=half)
+    done_last = ops.argsort(ops.cast(run.is_done(beam), "int32"))
+    rest = take_sentences(beam, done_last[:half])
+    rest = run.advance(rest, until=longest, until_unfinished=0)
+    return _in_order([take_sentences(beam, done_last[half:]), rest])
 
 
 @dataclasses.dataclass(frozen=True)

@@ -37,7 +37,7 @@ def evaluate_loss(
         `nll`, nats per target token, end symbols included and not smoothed; `perplexity`, its
         exponential (Table 3 reports the same, per word-piece).
     """
-    buckets = make_buckets(dataset, split, tokens_per_batch=tokens_per_batch, replicas=1)
+    buckets = make_buckets(dataset, split, tokens_per_batch=tokens_per_batch, parts=1)
     totals = [_sum_nll(transformer, batch) for batch in evaluation_batches(buckets)]
     nll = sum(float(nll) for nll, _ in totals) / sum(float(tokens) for _, tokens in totals)
     return {"nll": nll, "perplexity": math.exp(min(nll, 700.0))}

@@ -28,7 +28,7 @@ class Bucket:
 
     shape: source and target tokens of a row.
     rows: in the split.
-    batch_size: rows in a global batch, a multiple of the number of replicas.
+    batch_size: rows in a global batch, a multiple of the number of its parts.
     """
 
     shape: tuple[int, int]
@@ -42,7 +42,7 @@ class Bucket:
 
 
 def make_buckets(
-    dataset: Dataset, split: str, *, tokens_per_batch: int, replicas: int
+    dataset: Dataset, split: str, *, tokens_per_batch: int, parts: int
 ) -> list[Bucket]:
     """Lists the non-empty buckets of a split.
 
@@ -50,10 +50,11 @@ def make_buckets(
         dataset: a complete dataset.
         split: "train", "dev" or "test".
         tokens_per_batch: padded tokens of a global batch, on each side.
-        replicas: devices that share a batch; each batch size is a multiple of it.
+        parts: equal parts that a batch is computed in, replicas × accumulation; each batch size is
+            a multiple of it.
 
     Raises:
-        UserError: if the split has no pairs, a batch does not hold one row for each replica, or
+        UserError: if the split has no pairs, a batch does not hold one row for each part, or
             TensorFlow cannot read where the dataset lies.
     """
     _require_readable(dataset.directory)
@@ -65,16 +66,17 @@ def make_buckets(
             f"the {split} split of {dataset.directory} has no pairs; preprocess a corpus that has"
         )
     longest = max(map(max, shards))
-    if tokens_per_batch < longest * replicas:
+    if tokens_per_batch < longest * parts:
         raise UserError(
             f"--tokens_per_batch={tokens_per_batch} does not hold one sentence of {longest} "
-            f"tokens for each of {replicas} devices; give at least {longest * replicas}"
+            f"tokens for each of its {parts} part(s), devices × --gradient_accumulation; give at "
+            f"least {longest * parts}"
         )
     return [
         Bucket(
             shape=shape,
             rows=sum(shard.rows for shard in members),
-            batch_size=tokens_per_batch // max(shape) // replicas * replicas,
+            batch_size=tokens_per_batch // max(shape) // parts * parts,
             shards=tuple(dataset.path(shard.path) for shard in members),
         )
         for shape, members in sorted(shards.items())

@@ -71,9 +71,9 @@ def make_training_buckets(
 ) -> list[Bucket]:
     """Lists the buckets to train on, whose batches fall into equal parts on all replicas."""
     tokens_per_batch = training.tokens_per_batch
-    make_buckets(dataset, "dev", tokens_per_batch=tokens_per_batch, replicas=1)  # fails early
+    make_buckets(dataset, "dev", tokens_per_batch=tokens_per_batch, parts=1)  # fails early
     parts = strategy.num_replicas_in_sync * training.gradient_accumulation
-    return make_buckets(dataset, "train", tokens_per_batch=tokens_per_batch, replicas=parts)
+    return make_buckets(dataset, "train", tokens_per_batch=tokens_per_batch, parts=parts)
 
 
 def prepare_learner(run: Run, strategy: tf.distribute.Strategy) -> Learner:

@@ -17,7 +17,7 @@ from model.penalties import length_penalty
 from model.search import Translations
 from model.transformer import Transformer
 from pipeline.errors import UserError
-from pipeline.schema import END_ID, PADDING_ID, SIDES
+from pipeline.schema import END_ID, SIDES
 from trainer.checkpoint_files import Checkpoint
 from trainer.checkpoints import find_checkpoint, load_weights
 from trainer.config import TrainedModel
@@ -121,18 +121,14 @@ class Translator(tf.Module):
             beginning is scored.
         """
         config = self.search
-        source, _ = cut_ids(self.source_ops.tokenize(text), config.max_source_length)
         longest = config.max_source_length + config.extra_length
         target, _ = cut_ids(self.target_ops.tokenize(translation), longest)
-        logits = self.transformer(source, target)
-        nll = tf.nn.sparse_softmax_cross_entropy_with_logits(target, logits)  # [B, T]
-        log_probability = -tf.reduce_sum(tf.where(target == PADDING_ID, 0.0, nll), axis=1)
+        log_probability = tf.reduce_sum(self.token_log_probs(text, target), axis=1)
         tokens = count_ids(target)
-        penalty = length_penalty(tokens, config)
         return {
             "log_probability": log_probability,
             "tokens": tokens,
-            "score": log_probability / penalty,
+            "score": log_probability / length_penalty(tokens, config),
         }
 
     @tf.function(
@@ -167,8 +163,11 @@ class Translator(tf.Module):
         autograph=False,
     )
     def token_log_probs(self, text: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
-        """Scores given translations, int32 `[B, T]`; see `Transformer.token_log_probs`."""
-        source = self.source_ops.tokenize(text)
+        """Scores given translations, int32 `[B, T]`; see `Transformer.token_log_probs`.
+
+        An ensemble's probabilities are averaged, as in search.
+        """
+        source, _ = cut_ids(self.source_ops.tokenize(text), self.search.max_source_length)
         models = [self.transformer, *self.ensemble]
         each = tf.stack([model.token_log_probs(source, target) for model in models])
         return tf.reduce_logsumexp(each, axis=0) - math.log(len(models))

@@ -27,7 +27,7 @@ def damage(dataset: Dataset, split: str, position: int) -> str:
 
 
 def read(dataset: Dataset, split: str) -> None:
-    buckets = make_buckets(dataset, split, tokens_per_batch=60, replicas=1)
+    buckets = make_buckets(dataset, split, tokens_per_batch=60, parts=1)
     batches = evaluation_batches(buckets) if split == "dev" else training_batches(buckets, seed=1)
     for _ in zip(range(300), batches, strict=False):  # several epochs
         pass

@@ -26,7 +26,7 @@ Pair = tuple[tuple[int, ...], tuple[int, ...]]
 
 @pytest.fixture(scope="module")
 def buckets(tiny_dataset: Dataset) -> list[Bucket]:
-    return make_buckets(tiny_dataset, "train", tokens_per_batch=TOKENS, replicas=1)
+    return make_buckets(tiny_dataset, "train", tokens_per_batch=TOKENS, parts=1)
 
 
 def take(batches: tf.data.Dataset, number: int) -> list[Arrays]:
@@ -60,7 +60,7 @@ def test_batch_sizes_fill_the_tokens_and_are_multiples_of_the_replicas(
     tiny_dataset: Dataset,
 ) -> None:
     for replicas, sizes in ((1, [22, 15, 10, 7]), (4, [20, 12, 8, 4])):
-        made = make_buckets(tiny_dataset, "train", tokens_per_batch=TOKENS, replicas=replicas)
+        made = make_buckets(tiny_dataset, "train", tokens_per_batch=TOKENS, parts=replicas)
         assert [bucket.shape for bucket in made] == list(SHAPES)
         assert [bucket.batch_size for bucket in made] == sizes
         assert sum(bucket.rows for bucket in made) == tiny_dataset.splits["train"].pairs
@@ -69,13 +69,13 @@ def test_batch_sizes_fill_the_tokens_and_are_multiples_of_the_replicas(
 def test_a_split_without_pairs_is_refused(tiny_dataset: Dataset) -> None:
     empty = dataclasses.replace(tiny_dataset, splits={"train": Split("train", 0, ())})
     with pytest.raises(UserError, match="the train split of .* has no pairs"):
-        make_buckets(empty, "train", tokens_per_batch=TOKENS, replicas=1)
+        make_buckets(empty, "train", tokens_per_batch=TOKENS, parts=1)
 
 
 def test_a_batch_that_holds_no_pair_for_each_replica_is_refused(tiny_dataset: Dataset) -> None:
-    make_buckets(tiny_dataset, "train", tokens_per_batch=208, replicas=4)
+    make_buckets(tiny_dataset, "train", tokens_per_batch=208, parts=4)
     with pytest.raises(UserError, match="tokens_per_batch=207 .* at least 208"):
-        make_buckets(tiny_dataset, "train", tokens_per_batch=207, replicas=4)
+        make_buckets(tiny_dataset, "train", tokens_per_batch=207, parts=4)
 
 
 def test_a_batch_has_the_static_shape_of_its_bucket(buckets: list[Bucket]) -> None:
@@ -166,7 +166,7 @@ def uninterrupted(buckets: list[Bucket]) -> list[Arrays]:
 
 
 def test_evaluation_sees_every_pair_once_in_order(tiny_dataset: Dataset) -> None:
-    dev = make_buckets(tiny_dataset, "dev", tokens_per_batch=60, replicas=1)
+    dev = make_buckets(tiny_dataset, "dev", tokens_per_batch=60, parts=1)
     batches = list(evaluation_batches(dev).as_numpy_iterator())
     assert pairs_of(batches) == stored(tiny_dataset, "dev")
     assert any(len(batch["source"]) < 60 // batch["source"].shape[1] for batch in batches)
@@ -175,7 +175,7 @@ def test_evaluation_sees_every_pair_once_in_order(tiny_dataset: Dataset) -> None
 def test_replicas_get_consecutive_slices_of_the_global_batch(
     tiny_dataset: Dataset, eight_cpus: list[str]
 ) -> None:
-    made = make_buckets(tiny_dataset, "train", tokens_per_batch=TOKENS, replicas=4)
+    made = make_buckets(tiny_dataset, "train", tokens_per_batch=TOKENS, parts=4)
     strategy = tf.distribute.MirroredStrategy(
         eight_cpus[:4], cross_device_ops=tf.distribute.ReductionToOneDevice()
     )
