@@ -94,17 +94,20 @@ class Transformer(keras.Model):
         self.built = True
 
     def call(self, source: Tensor, target: Tensor, training: bool = False) -> Tensor:
+        return self.embedding.logits(self.decode(source, target, training=training))
+
+    def decode(self, source: Tensor, target: Tensor, training: bool = False) -> Tensor:
+        """As calling the model, but for the last map: what logits are made of, `[B, T, D]`."""
         memory = self.encode(source, training=training)
         sentences = number_sentences(target)
         x = self._embed(self.embedding, shift_right(target), positions_in_sentences(sentences))
-        x = self.decoder(
+        return self.decoder(
             self.target_dropout(x, training=training),
             memory,
             self_mask=sentence_mask(sentences, sentences) & causal_mask(ops.shape(target)[1]),
             memory_mask=sentence_mask(sentences, number_sentences(source)),
             training=training,
         )
-        return self.embedding.logits(x)
 
     def encode(self, source: Tensor, training: bool = False) -> Tensor:
         """Encodes `source`, int `[B, S]`, into the memory, float `[B, S, D]`."""

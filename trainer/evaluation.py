@@ -11,7 +11,6 @@ import tensorflow as tf
 from model.transformer import Transformer
 from pipeline.schema import Dataset
 from trainer.input import Batch, evaluation_batches, make_buckets
-from trainer.objective import cross_entropy
 from trainer.texts import read_text
 from trainer.translator import Translator, translate_all
 
@@ -46,8 +45,7 @@ def evaluate_loss(
 @tf.function(reduce_retracing=True, autograph=False)
 def _sum_nll(transformer: Transformer, batch: Batch) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns the nats and the number of the real target tokens; traced once for each model."""
-    logits = transformer(batch["source"], batch["target"], training=False)
-    _, nll = cross_entropy(logits, batch["target"], label_smoothing=0.0)
+    nll = -tf.reduce_sum(transformer.token_log_probs(batch["source"], batch["target"]))
     return nll, tf.math.count_nonzero(batch["target"], dtype=tf.float32)
 
 

@@ -187,8 +187,13 @@ class Learner(keras.Model):
 
     def _differentiate(self, data: Batch, target_tokens: tf.Tensor) -> tuple[tf.Tensor, Gradients]:
         with tf.GradientTape() as tape:
-            logits = self.transformer(data["source"], data["target"], training=True)
-            loss, nll = cross_entropy(logits, data["target"], label_smoothing=self.label_smoothing)
+            states = self.transformer.decode(data["source"], data["target"], training=True)
+            loss, nll = cross_entropy(
+                states,
+                self.transformer.embedding.matrix,
+                data["target"],
+                label_smoothing=self.label_smoothing,
+            )
             loss = loss / target_tokens
             scaled = loss * self._scale() if self.loss_scale else loss
         gradients = tape.gradient(scaled, self.transformer.trainable_variables)

@@ -36,6 +36,25 @@ class Adam(keras.optimizers.Adam):
             for variable, average in zip(variables, self._averages, strict=True)
         }
 
+    def update_step(
+        self, gradient: tf.Tensor, variable: tf.Variable, learning_rate: tf.Tensor
+    ) -> None:
+        """Updates one variable by TensorFlow's fused operation, which reads and writes it once."""
+        index = self._get_variable_index(variable)
+        step = tf.cast(self.iterations.value + 1, tf.float32)
+        tf.raw_ops.ResourceApplyAdam(
+            var=variable.handle,
+            m=self._momentums[index].value.handle,
+            v=self._velocities[index].value.handle,
+            beta1_power=tf.pow(self.beta_1, step),
+            beta2_power=tf.pow(self.beta_2, step),
+            lr=learning_rate,
+            beta1=self.beta_1,
+            beta2=self.beta_2,
+            epsilon=self.epsilon,
+            grad=gradient,
+        )
+
     @property
     def _averages(self) -> list[keras.Variable]:
         return self._model_variables_moving_average if self.use_ema else []

@@ -1,12 +1,28 @@
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from trainer.objective import cross_entropy, wrong_probability
+from trainer import objective
+from trainer.objective import wrong_probability
 
 # Three positions, two sentences; 0 is padding. V = 5.
 TARGET = np.array([[3, 4, 0], [1, 0, 0]])
 LOGITS = np.random.default_rng(7).normal(scale=2.0, size=(2, 3, 5)).astype(np.float32)
+
+
+# Of D = 4: states and an output embedding, whose products are logits.
+STATES = np.random.default_rng(8).normal(size=(2, 3, 4)).astype(np.float32)
+MATRIX = np.random.default_rng(9).normal(size=(5, 4)).astype(np.float32)
+
+
+def cross_entropy(
+    logits: tf.Tensor, target: tf.Tensor, *, label_smoothing: float
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """That of given logits: states of V dimensions, and an output embedding of unit vectors."""
+    unit_vectors = tf.eye(logits.shape[-1])
+    return objective.cross_entropy(logits, unit_vectors, target, label_smoothing=label_smoothing)
 
 
 def by_definition(logits: np.ndarray, target: np.ndarray, smoothing: float) -> float:
@@ -97,6 +113,50 @@ def test_the_gradient_is_that_of_finite_differences() -> None:
         rise = by_definition(LOGITS + nudge, TARGET, 0.1)
         fall = by_definition(LOGITS - nudge, TARGET, 0.1)
         assert gradient[place] == pytest.approx((rise - fall) / 2e-5, abs=1e-6)
+
+
+def gradients_of(
+    loss: Callable[[tf.Tensor, tf.Tensor], tf.Tensor], dtype: str = "float32"
+) -> list[np.ndarray]:
+    """Derives a loss of states and matrix by both."""
+    states, matrix = tf.constant(STATES, dtype), tf.constant(MATRIX)
+    with tf.GradientTape() as tape:
+        tape.watch([states, matrix])
+        value = loss(states, matrix)
+    return [tf.cast(g, tf.float32).numpy() for g in tape.gradient(value, [states, matrix])]
+
+
+def ours(states: tf.Tensor, matrix: tf.Tensor) -> tf.Tensor:
+    return 3.0 * objective.cross_entropy(states, matrix, TARGET, label_smoothing=0.1)[0]
+
+
+def theirs(states: tf.Tensor, matrix: tf.Tensor) -> tf.Tensor:
+    return 3.0 * naive(tf.einsum("btd,vd->btv", states, matrix), 0.1)
+
+
+@pytest.mark.parametrize("logits_at_once", [1, 10, 11, 15, 2**25])
+def test_states_and_embedding_get_their_gradients_whatever_is_computed_at_once(
+    logits_at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(objective, "_LOGITS_AT_ONCE", logits_at_once)
+    assert float(ours(STATES, MATRIX)) == pytest.approx(float(theirs(STATES, MATRIX)), rel=1e-6)
+    for mine, reference in zip(gradients_of(ours), gradients_of(theirs), strict=True):
+        np.testing.assert_allclose(mine, reference, atol=2e-6)
+
+
+@pytest.mark.parametrize(("dtype", "atol"), [("bfloat16", 0.1), ("float16", 0.02)])
+def test_states_of_half_precision_get_nearly_the_same(dtype: str, atol: float) -> None:
+    for mine, reference in zip(gradients_of(ours, dtype), gradients_of(theirs), strict=True):
+        np.testing.assert_allclose(mine, reference, atol=atol)
+
+
+def test_xla_compiles_it_with_the_same_result() -> None:
+    @tf.function(jit_compile=True, autograph=False)
+    def compiled(states: tf.Tensor, matrix: tf.Tensor) -> tf.Tensor:
+        return ours(states, matrix)
+
+    for mine, reference in zip(gradients_of(compiled), gradients_of(theirs), strict=True):
+        np.testing.assert_allclose(mine, reference, atol=2e-6)
 
 
 def test_smoothing_over_all_subwords_is_szegedys_mixture_worked_out_by_hand() -> None:

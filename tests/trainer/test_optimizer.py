@@ -11,7 +11,9 @@ import tensorflow as tf
 
 from model.config import TransformerConfig
 from trainer.checkpoints import restore_latest, save_checkpoint
+from trainer.config import TrainingConfig
 from trainer.learner import Learner
+from trainer.optimizer import Adam
 
 MakeLearner = Callable[..., Learner]
 DECAY = 0.75
@@ -40,6 +42,21 @@ def weights_of(learner: Learner) -> dict[str, np.ndarray]:
 
 def averages_of(learner: Learner) -> dict[str, np.ndarray]:
     return learner.optimizer.averaged_weights(learner.transformer.trainable_variables)
+
+
+def test_updates_are_those_of_keras_adam() -> None:
+    config = TrainingConfig(adam_beta_1=0.8, adam_beta_2=0.9, adam_epsilon=1e-3)
+    reference = keras.optimizers.Adam(beta_1=0.8, beta_2=0.9, epsilon=1e-3)
+    results = []
+    for optimizer in (Adam(config), reference):
+        optimizer.learning_rate = 0.1
+        weights = [keras.Variable(np.ones((3, 2), np.float32)), keras.Variable([0.5])]
+        for step in range(4):
+            gradients = [weights[0] * (step - 1.5) + [[1.0, -2.0]], tf.constant([1e-3])]
+            optimizer.apply(gradients, weights)
+        results.append([w.numpy() for w in weights])
+    for ours, theirs in zip(*results, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6)
 
 
 def test_the_average_decays_by_its_formula(make: Callable[[], Learner]) -> None:
