@@ -11,11 +11,13 @@ import dataclasses
 import json
 import os
 import shutil
+import zipfile
 from pathlib import Path
 
 import numpy as np
 from absl import logging
 
+from pipeline.errors import UserError
 from pipeline.schema import write_atomically
 
 Arrays = dict[str, np.ndarray]
@@ -60,9 +62,20 @@ def write_checkpoint(checkpoint: Checkpoint, weights: Arrays, state: Arrays | No
 
 
 def read_arrays(checkpoint: Checkpoint, name: str) -> Arrays:
-    """Reads "weights" or "state"."""
-    with np.load(checkpoint.path / f"{name}.npz") as file:
-        return dict(file)
+    """Reads "weights" or "state".
+
+    Raises:
+        UserError: if the file is damaged.
+    """
+    path = checkpoint.path / f"{name}.npz"
+    try:
+        with np.load(path) as file:
+            return dict(file)
+    except (OSError, EOFError, ValueError, zipfile.BadZipFile) as error:
+        raise UserError(
+            f"damaged checkpoint: {path} cannot be read ({error}); delete {checkpoint.path} to do "
+            "without it"
+        ) from error
 
 
 def read_description(path: Path) -> Checkpoint:

@@ -6,7 +6,6 @@ run_dir/checkpoints/step-00001000/  to go on from, the newest of them
 """
 
 import shutil
-import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -37,15 +36,18 @@ def save_checkpoint(
     keep: int,
     interim: bool = False,
 ) -> Checkpoint:
-    """Saves a learner (its `transformer` and `optimizer`) and deletes all but the `keep` newest."""
+    """Saves a learner (its `transformer` and `optimizer`) and deletes all but the `keep` newest.
+
+    Checkpoints of later steps, which it was not resumed from as they are damaged, go too.
+    """
     path = run_dir / "checkpoints" / f"step-{step:08d}"
     checkpoint = Checkpoint(path, step, train_seconds, interim)
     write_checkpoint(checkpoint, _read(_weights(learner.transformer)), state=_read(_state(learner)))
-    older = [old for old in list_checkpoints(run_dir) if old.step < step]
-    regular = [old for old in older if not old.interim]
+    others = [other for other in list_checkpoints(run_dir) if other.step != step]
+    regular = [other for other in others if other.step < step and not other.interim]
     surplus = [] if interim else regular[: max(len(regular) + 1 - keep, 0)]
-    for old in surplus + [old for old in older if old.interim]:
-        shutil.rmtree(old.path)
+    for other in surplus + [other for other in others if other.step > step or other.interim]:
+        shutil.rmtree(other.path)
     return checkpoint
 
 
@@ -77,8 +79,8 @@ def restore_latest(run_dir: Path, learner: keras.Model) -> Checkpoint | None:
     for checkpoint in reversed(list_checkpoints(run_dir)):
         try:
             weights, state = read_arrays(checkpoint, "weights"), read_arrays(checkpoint, "state")
-        except (OSError, EOFError, ValueError, zipfile.BadZipFile) as error:
-            logging.warning("skipping damaged checkpoint %s: %s", checkpoint.path, error)
+        except UserError as error:
+            logging.warning("skipped: %s", error)
             continue
         _assign(_weights(learner.transformer), weights, checkpoint.path)
         _assign(_state(learner), state, checkpoint.path)
@@ -100,7 +102,7 @@ def mean_weights(checkpoints: Sequence[Checkpoint]) -> Arrays:
     """Returns the mean of the checkpoints' weights (§6.1).
 
     Raises:
-        UserError: if they belong to different configurations.
+        UserError: if they belong to different configurations, or one is damaged.
     """
     total: Arrays = {}
     for checkpoint in checkpoints:

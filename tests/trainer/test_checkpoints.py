@@ -209,8 +209,22 @@ def test_a_truncated_checkpoint_is_passed_over_with_a_warning(
         restored = restore_latest(tmp_path, other)
     assert restored is not None and restored.step == 1
     assert int(other.optimizer.iterations) == 0
-    assert "skipping damaged checkpoint" in caplog.text
+    assert "damaged checkpoint" in caplog.text
     assert "step-00000002" in caplog.text
+
+
+def test_a_damaged_checkpoint_is_not_averaged_and_goes_with_the_next_save(
+    tmp_path: Path, make_learner: MakeLearner
+) -> None:
+    learner = make_learner()
+    for step in (1, 5):
+        save(tmp_path, learner, step)
+    (tmp_path / "checkpoints" / "step-00000005" / "weights.npz").write_bytes(b"PK")
+    with pytest.raises(UserError, match=r"damaged checkpoint: .*; delete .*step-00000005 to do"):
+        mean_weights(list_checkpoints(tmp_path))
+    restore_latest(tmp_path, learner)
+    save(tmp_path, learner, 3, interim=True)
+    assert steps(tmp_path) == [1, 3]
 
 
 def test_the_average_is_the_mean_of_the_weights(tmp_path: Path, make_learner: MakeLearner) -> None:
