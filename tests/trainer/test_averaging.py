@@ -88,6 +88,21 @@ def test_an_interim_checkpoint_is_not_averaged(make: Callable[..., tuple[Run, Le
     assert values_of(run, learner) == {"last": (25.0, (20, 30))}
 
 
+def test_an_interim_checkpoint_may_be_the_last(make: Callable[..., tuple[Run, Learner]]) -> None:
+    run, learner = make(average="none", interim=True)
+    assert values_of(run, learner) == {"none": (40.0, (40,))}
+
+
+def test_an_interim_checkpoint_is_averaged_where_there_is_no_other(
+    make_run: Callable[..., Run], make_learner: Callable[..., Learner]
+) -> None:
+    """As of a run that was stopped early, and then told to have no more steps than it had."""
+    run, learner = make_run(), make_learner()
+    fill(learner.transformer, 3.0)
+    save_checkpoint(run.directory, learner, step=5, train_seconds=0.0, keep=5, interim=True)
+    assert values_of(run, learner) == {"last": (3.0, (5,))}
+
+
 def test_best_without_an_evaluation_is_last(
     make_run: Callable[..., Run], make_learner: Callable[..., Learner]
 ) -> None:

@@ -244,6 +244,16 @@ def test_the_average_is_the_mean_of_the_weights(tmp_path: Path, make_learner: Ma
             np.testing.assert_allclose(variable.numpy(), (second + third) / 2, rtol=1e-6)
 
 
+def test_the_mean_is_summed_in_float64(tmp_path: Path, make_learner: MakeLearner) -> None:
+    learner = make_learner()
+    weight = learner.transformer.trainable_variables[0]
+    for step, value in enumerate((2.0**24, 1.0, 1.0), 1):  # in float32 each 1 would be lost
+        weight.assign(np.full(weight.shape, value, np.float32))
+        save(tmp_path, learner, step)
+    mean = mean_weights(list_checkpoints(tmp_path))[weight.path]
+    np.testing.assert_array_equal(mean, np.float32((2**24 + 2) / 3))
+
+
 @pytest.mark.parametrize("config", [{"num_layers": 2}, {"positions": "learned"}])
 def test_a_checkpoint_of_another_configuration_is_refused(
     tmp_path: Path, make_learner: MakeLearner, config: dict[str, object]

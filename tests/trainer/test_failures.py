@@ -18,11 +18,16 @@ def lose_a_worker() -> None:
     raise tf.errors.UnavailableError(None, None, "Socket closed\nand more")
 
 
+def stop_without_a_worker() -> None:
+    raise tf.errors.AbortedError(None, None, "worker 1 has been declared lost\nand more")
+
+
 @pytest.mark.parametrize(
     ("fail", "expected"),
     [
         (exhaust_memory, "out of memory with --tokens_per_batch=777 .*double --gradient_accumu"),
         (lose_a_worker, "lost another worker; start the same command again on all"),
+        (stop_without_a_worker, "lost another worker; start the same command again on all"),
     ],
 )
 def test_a_failure_says_what_to_do(fail: Callable[[], None], expected: str) -> None:

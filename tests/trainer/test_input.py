@@ -10,6 +10,7 @@ import tensorflow as tf
 from pipeline.errors import UserError
 from pipeline.schema import Dataset, Split, parse_example, read_records
 from tests.trainer.datasets import SHAPES
+from trainer import input as trainer_input
 from trainer.input import (
     Bucket,
     distribute,
@@ -135,6 +136,21 @@ def test_every_epoch_shuffles_the_pairs_anew(buckets: list[Bucket], shards: int)
     first, second = pairs_of(batches[:number]), pairs_of(batches[number:])
     assert sorted(first) == sorted(second)
     assert first != second
+
+
+def test_every_epoch_reads_the_shards_in_an_order_of_its_own(
+    buckets: list[Bucket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it must where a bucket has more rows than are shuffled together."""
+    monkeypatch.setattr(trainer_input, "_SHUFFLE_ROWS", 1)
+    monkeypatch.setattr(trainer_input, "_SHARDS_READ_TOGETHER", 1)
+    bucket = dataclasses.replace(buckets[1], batch_size=6)
+    number, rest = divmod(bucket.rows, bucket.batch_size)
+    pairs = pairs_of(take(training_batches([bucket], seed=1), 3 * number))
+    size = len(pairs) // 3
+    epochs = [pairs[start : start + size] for start in range(0, len(pairs), size)]
+    assert not rest and sorted(epochs[0]) == sorted(epochs[1]) == sorted(epochs[2])
+    assert len({tuple(epoch) for epoch in epochs}) > 1
 
 
 def test_every_epoch_shuffles_the_buckets_anew(buckets: list[Bucket]) -> None:

@@ -68,6 +68,13 @@ def test_a_process_alone_is_the_chief_and_decides_alone(eight_cpus: list[str]) -
         require_same_step(alone, 7)
 
 
+def test_what_one_worker_says_holds_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two workers, of which the other one has said yes."""
+    monkeypatch.setattr(strategy, "_sum_over_workers", lambda _, value: value + 1.0)
+    several: Any = SimpleNamespace(num_replicas_in_sync=2)
+    assert any_worker(several, False)
+
+
 def test_workers_that_would_resume_from_different_steps_are_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
