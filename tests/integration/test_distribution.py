@@ -80,6 +80,7 @@ def train(
         callbacks=[LearningRateSchedule(model_dim=16, warmup_steps=1, scale=4.0), record],
     )
     assert learner.programs == (2 if compiled else 1)  # lengths 5 and 9
+    assert learner.batch_shape == (PAIRS, 5, 5)  # of the last global batch
     weights = learner.transformer.trainable_variables
     return figures, [keras.ops.convert_to_numpy(weight) for weight in weights]
 

@@ -15,10 +15,23 @@ import tensorflow as tf
 
 from model.config import SearchConfig, TransformerConfig
 from pipeline.builtin import generate_pairs
+from pipeline.config import PreprocessConfig
 from pipeline.schema import load_dataset
-from tests.integration.commands import start, succeed
-from trainer import training
+from tests.integration.commands import start
+from tests.integration.preprocessing import build
+from trainer import finishing, training
 from trainer.config import TrainingConfig
+
+TRANSFORMER = {"num_layers": 1, "model_dim": 16, "feed_forward_dim": 16, "num_heads": 2}
+SEARCH = {"beam_size": 1, "extra_length": 1}
+# Adam divides by the gradient's size: with the paper's ε, rounding errors would decide the sign.
+TRAINING = {
+    "tokens_per_batch": 256,
+    "warmup_steps": 5,
+    "learning_rate_scale": 2,
+    "adam_epsilon": 1e-3,
+    "log_every_steps": 1,
+}
 
 
 @pytest.fixture(scope="module")
@@ -28,12 +41,14 @@ def dataset_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for side, name in enumerate(("en", "de")):
         lines = [pair[side] + "\n" for pair in generate_pairs("train")[:400]]
         (folder / name).write_text("".join(lines), "utf-8")
-    succeed(
-        "-m", "pipeline.preprocess", f"--output_dir={folder / 'data'}", "--holdout_pairs=5",
-        f"--source_files={folder / 'en'}", f"--target_files={folder / 'de'}",
-        "--vocabulary_size=400",
-    )  # fmt: skip
-    return folder / "data"
+    config = PreprocessConfig(
+        source_files=(str(folder / "en"),),
+        target_files=(str(folder / "de"),),
+        output_dir=str(folder / "data"),
+        vocabulary_size=400,
+        holdout_pairs=5,
+    )
+    return Path(build(config).directory)
 
 
 def test_a_mirrored_run_stops_resumes_and_finishes(
@@ -57,8 +72,8 @@ def test_a_mirrored_run_stops_resumes_and_finishes(
             eval_every_steps=2,
             log_every_steps=1,
         )
-        small = TransformerConfig(num_layers=1, model_dim=16, feed_forward_dim=16, num_heads=2)
         search = SearchConfig(beam_size=2, extra_length=1)
+        small = TransformerConfig(**TRANSFORMER)
         return training.train(small, config, search, load_dataset(dataset_dir))
 
     assert train(steps=2)
@@ -75,6 +90,8 @@ def test_a_run_that_gains_no_more_ends_early_and_is_finished(
 ) -> None:
     scores = iter([5.0, 7.0, 6.0, 7.0, 1.0])  # the last is not asked for
     monkeypatch.setattr(training, "evaluate_dev", lambda *_, **__: {"bleu": next(scores)})
+    monkeypatch.setattr(training, "show_samples", lambda *_: None)
+    monkeypatch.setattr(finishing, "evaluate_dev", lambda *_: {"perplexity": 9.0, "bleu": 3.0})
     config = TrainingConfig(
         dataset_dir=str(dataset_dir),
         run_dir=str(tmp_path / "run"),
@@ -86,21 +103,16 @@ def test_a_run_that_gains_no_more_ends_early_and_is_finished(
         eval_every_steps=1,
         early_stopping_patience=2,
     )
-    small = TransformerConfig(num_layers=1, model_dim=16, feed_forward_dim=16, num_heads=2)
-    search = SearchConfig(beam_size=1, extra_length=1)
-    for _ in range(2):  # the second time it is finished
-        assert training.train(small, config, search, load_dataset(dataset_dir))
-        assert json.loads((tmp_path / "run/train.json").read_text())["steps"] == 4
+    small = TransformerConfig(**TRANSFORMER)
+    results = tmp_path / "run/train.json"
+    # The second time it is finished; the third, as if killed before it had been.
+    for killed in (False, False, True):
+        if killed:
+            results.unlink()
+        assert training.train(small, config, SearchConfig(), load_dataset(dataset_dir))
+        assert json.loads(results.read_text())["steps"] == 4
     assert [path.name for path in (tmp_path / "run/best").iterdir()] == ["step-00000002"]
     assert next(scores) == 1.0
-
-
-# Adam divides by the gradient's size: with the paper's ε, rounding errors would decide the sign.
-TINY = """
-    --num_layers=1 --model_dim=16 --feed_forward_dim=16 --num_heads=2 --dropout=0
-    --tokens_per_batch=256 --warmup_steps=5 --learning_rate_scale=2 --adam_epsilon=1e-3
-    --log_every_steps=1 --beam_size=1 --extra_length=1
-""".split()  # noqa: SIM905 (a command line is read more easily than a list)
 
 
 @contextlib.contextmanager
@@ -117,7 +129,7 @@ def two_workers(*arguments: object) -> Iterator[list[subprocess.Popen[str]]]:
         for index in range(2):
             task = {"type": "worker", "index": index}
             config = {"TF_CONFIG": json.dumps({"cluster": cluster, "task": task})}
-            workers.append(start("-m", "trainer.task", *TINY, *arguments, variables=config))
+            workers.append(start("-m", "trainer.task", *arguments, variables=config))
         yield workers
     finally:
         for worker in workers:
@@ -132,10 +144,12 @@ def last_weights(run_dir: Path) -> dict[str, np.ndarray]:
 
 
 def test_two_workers_stop_together_resume_and_make_the_updates_of_one_process(
-    dataset_dir: Path, tmp_path: Path
+    dataset_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_dir, alone = tmp_path / "workers", tmp_path / "alone"
-    command = (f"--dataset_dir={dataset_dir}", f"--run_dir={run_dir}")
+    settings = {**TRANSFORMER, **SEARCH, **TRAINING, "dropout": 0}
+    command = [f"--{name}={value}" for name, value in settings.items()]
+    command += [f"--dataset_dir={dataset_dir}", f"--run_dir={run_dir}"]
     metrics = run_dir / "metrics.jsonl"
     with two_workers(*command, "--train_steps=100000") as workers:
         while not (metrics.exists() and metrics.read_text()):
@@ -155,10 +169,19 @@ def test_two_workers_stop_together_resume_and_make_the_updates_of_one_process(
     rows = [json.loads(row) for row in metrics.read_text().splitlines()]
     assert [row["step"] for row in rows] == list(range(1, steps + 1))
     # Two parts on one device are the same batches as one part on each of two.
-    succeed(
-        "-m", "trainer.task", *TINY, f"--dataset_dir={dataset_dir}", f"--run_dir={alone}",
-        f"--train_steps={steps}", "--gradient_accumulation=2",
-    )  # fmt: skip
+    monkeypatch.setattr(finishing, "evaluate_dev", lambda *_: {"perplexity": 9.0, "bleu": 3.0})
+    assert training.train(
+        TransformerConfig(**TRANSFORMER, dropout=0.0),
+        TrainingConfig(
+            dataset_dir=str(dataset_dir),
+            run_dir=str(alone),
+            train_steps=steps,
+            gradient_accumulation=2,
+            **TRAINING,  # type: ignore[arg-type]
+        ),
+        SearchConfig(**SEARCH),  # type: ignore[arg-type]
+        load_dataset(dataset_dir),
+    )
     one = [json.loads(row) for row in (alone / "metrics.jsonl").read_text().splitlines()]
     for workers_row, row in zip(rows, one, strict=True):
         assert workers_row["train/nll"] == pytest.approx(row["train/nll"], rel=1e-4)

@@ -2,6 +2,7 @@ import dataclasses
 import itertools
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -202,3 +203,19 @@ def test_replicas_get_consecutive_slices_of_the_global_batch(
             slices = strategy.experimental_local_results(batch[side])
             assert [len(piece) for piece in slices] == [len(whole[side]) // 4] * 4
             np.testing.assert_array_equal(np.concatenate(slices), whole[side])
+
+
+def test_a_worker_gets_the_slices_of_its_own_replicas(tiny_dataset: Dataset) -> None:
+    made = make_buckets(tiny_dataset, "train", tokens_per_batch=TOKENS, parts=4)
+    second = tf.distribute.InputContext(2, input_pipeline_id=1, num_replicas_in_sync=4)
+
+    class SecondOfTwo:
+        def distribute_datasets_from_function(self, make: Any) -> tf.data.Dataset:
+            return make(second)
+
+    dealt: Any = distribute(training_batches(made, seed=1), SecondOfTwo())
+    pieces = list(dealt.take(6).as_numpy_iterator())
+    for number, whole in enumerate(take(training_batches(made, seed=1), 3)):
+        for side in ("source", "target"):
+            mine = np.concatenate([piece[side] for piece in pieces[2 * number : 2 * number + 2]])
+            np.testing.assert_array_equal(mine, whole[side][len(whole[side]) // 2 :])
