@@ -257,7 +257,7 @@ def test_a_terminated_run_saves_a_checkpoint_and_exits_0(dataset: Path, tmp_path
         assert process.poll() is None, process.communicate()[1]
         time.sleep(0.02)
     process.send_signal(signal.SIGTERM)
-    _, stderr = process.communicate(timeout=60)
+    _, stderr = process.communicate(timeout=300)
     assert process.returncode == 0, stderr
     assert "SIGTERM" in stderr
     assert "same command again" in stderr

@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,10 +23,15 @@ from tests.integration.preprocessing import build
 from trainer import finishing, training
 from trainer.config import TrainingConfig
 
-TRANSFORMER = {"num_layers": 1, "model_dim": 16, "feed_forward_dim": 16, "num_heads": 2}
-SEARCH = {"beam_size": 1, "extra_length": 1}
+TRANSFORMER: dict[str, Any] = {
+    "num_layers": 1,
+    "model_dim": 16,
+    "feed_forward_dim": 16,
+    "num_heads": 2,
+}
+SEARCH: dict[str, Any] = {"beam_size": 1, "extra_length": 1}
 # Adam divides by the gradient's size: with the paper's ε, rounding errors would decide the sign.
-TRAINING = {
+TRAINING: dict[str, Any] = {
     "tokens_per_batch": 256,
     "warmup_steps": 5,
     "learning_rate_scale": 2,
@@ -61,6 +67,7 @@ def test_a_mirrored_run_stops_resumes_and_finishes(
         eight_cpus[:2], cross_device_ops=tf.distribute.ReductionToOneDevice()
     )
     monkeypatch.setattr(training, "make_strategy", lambda: strategy)
+    monkeypatch.setattr(finishing, "evaluate_dev", lambda *_: {"perplexity": 9.0, "bleu": 3.0})
 
     def train(steps: int) -> bool:
         config = TrainingConfig(
@@ -69,7 +76,7 @@ def test_a_mirrored_run_stops_resumes_and_finishes(
             train_steps=steps,
             tokens_per_batch=256,
             checkpoint_every_steps=2,
-            eval_every_steps=2,
+            eval_every_steps=4,
             log_every_steps=1,
         )
         search = SearchConfig(beam_size=2, extra_length=1)
@@ -80,7 +87,7 @@ def test_a_mirrored_run_stops_resumes_and_finishes(
     assert train(steps=4)
     rows = [json.loads(row) for row in (tmp_path / "run/metrics.jsonl").read_text().splitlines()]
     assert [row["step"] for row in rows if "train/loss" in row] == [1, 2, 3, 4]
-    assert [row["step"] for row in rows if "dev/bleu" in row] == [2, 4]
+    assert [row["step"] for row in rows if "dev/bleu" in row] == [4]
     result = json.loads((tmp_path / "run/train.json").read_text())
     assert result["averaged_steps"] == [2, 4]
 
@@ -157,13 +164,13 @@ def test_two_workers_stop_together_resume_and_make_the_updates_of_one_process(
             time.sleep(0.02)
         workers[1].send_signal(signal.SIGTERM)  # not the one that writes
         for worker in workers:
-            _, stderr = worker.communicate(timeout=100)
+            _, stderr = worker.communicate(timeout=300)
             assert worker.returncode == 0, stderr
             assert "same command again" in stderr
     (interrupted,) = (run_dir / "checkpoints").iterdir()
     steps = json.loads((interrupted / "checkpoint.json").read_text())["step"] + 2
     with two_workers(*command, f"--train_steps={steps}") as workers:
-        errors = [worker.communicate(timeout=100)[1] for worker in workers]
+        errors = [worker.communicate(timeout=300)[1] for worker in workers]
     assert [worker.returncode for worker in workers] == [0, 0], errors
     assert "loss" in errors[0] and "loss" not in errors[1]  # the chief alone reports
     rows = [json.loads(row) for row in metrics.read_text().splitlines()]
@@ -177,9 +184,9 @@ def test_two_workers_stop_together_resume_and_make_the_updates_of_one_process(
             run_dir=str(alone),
             train_steps=steps,
             gradient_accumulation=2,
-            **TRAINING,  # type: ignore[arg-type]
+            **TRAINING,
         ),
-        SearchConfig(**SEARCH),  # type: ignore[arg-type]
+        SearchConfig(**SEARCH),
         load_dataset(dataset_dir),
     )
     one = [json.loads(row) for row in (alone / "metrics.jsonl").read_text().splitlines()]
