@@ -1,4 +1,5 @@
 import dataclasses
+import time
 from collections.abc import Callable, Iterator, Sequence
 
 import keras
@@ -232,6 +233,22 @@ def test_loss_softmax_and_norms_are_computed_in_float32(
 
 def _inner_graphs(graph: tf.Graph) -> list[tf.Graph]:
     return [function.graph for function in graph._functions.values()]
+
+
+def test_it_is_known_since_when_a_batch_is_waited_for(make_learner: MakeLearner) -> None:
+    learner = make_learner()
+    waiting: list[float | None] = []
+
+    class Input(Iterator[Batch]):
+        def __next__(self) -> Batch:
+            waiting.append(learner.waiting_since)
+            return batch_of()
+
+    before = time.monotonic()
+    learner._next_batch(Input())
+    (since,) = waiting
+    assert since is not None and since >= before
+    assert learner.waiting_since is None
 
 
 def test_replicas_drop_different_units(make_learner: MakeLearner, eight_cpus: list[str]) -> None:
