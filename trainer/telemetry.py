@@ -38,7 +38,6 @@ class MetricsWriter:
         with self._summaries.as_default(step=step):
             for name, value in values.items():
                 tf.summary.scalar(name, value)
-        self._summaries.flush()
 
     def write_table(self, step: int, name: str, rows: Sequence[Mapping[str, str]]) -> None:
         """Writes rows of text by column to TensorBoard."""
