@@ -143,10 +143,11 @@ def _top_tokens(logits: Tensor, count: int | Tensor) -> tuple[Tensor, Tensor]:
     The best are in those blocks of tokens whose maxima are the best; finding maxima is cheap.
     """
     batch, width, size = ops.shape(logits)
-    block = math.isqrt(size)
-    blocks = -(-size // block)
     if not isinstance(count, int):
         return ops.top_k(logits, ops.minimum(count, size))
+    root = math.isqrt(size)
+    block = next((n for n in range(root, 2 * root) if size % n == 0), root)  # better not to pad
+    blocks = -(-size // block)
     if count >= blocks:
         return ops.top_k(logits, min(count, size))
     logits = ops.pad(

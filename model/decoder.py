@@ -236,9 +236,8 @@ def _write(past: Tensor, present: Tensor, position: Tensor) -> Tensor:
     """Writes `[B, H, W, K]` into `[B, H, T * W, K]` at a position."""
     batch, heads, width, size = ops.shape(present)
     entries = ops.shape(past)[2]
-    first = ops.arange(batch * heads)[:, None] * entries + position * width
-    rows = ops.reshape(first + ops.arange(width), (-1, 1))
-    written = ops.scatter_update(
-        ops.reshape(past, (-1, size)), rows, ops.reshape(present, (-1, size))
+    rows = ops.arange(batch * heads)[:, None] * (entries // width) + position
+    written = ops.scatter_update(  # the W entries of a position are one row
+        ops.reshape(past, (-1, width * size)), rows, ops.reshape(present, (-1, width * size))
     )
     return ops.reshape(written, (batch, heads, entries, size))

@@ -108,7 +108,12 @@ class SharedEmbedding(keras.layers.Layer):
 
     def logits(self, x: Tensor) -> Tensor:
         """Maps float `[B, T, D]` to logits, float32 `[B, T, V]` (§3.4)."""
-        return ops.cast(ops.matmul(x, ops.transpose(ops.cast(self.matrix, x.dtype))), "float32")
+        return self.make_logits()(x)
+
+    def make_logits(self) -> Callable[[Tensor], Tensor]:
+        """Makes the map to logits, for use in a loop: the matrix is transposed but once."""
+        columns = ops.transpose(ops.cast(self.matrix, self.compute_dtype))
+        return lambda x: ops.cast(ops.matmul(x, columns), "float32")
 
 
 class TargetSpace(keras.layers.Layer):

@@ -22,7 +22,7 @@ from model.masks import (
     sentence_mask,
 )
 from model.positions import make_positions
-from model.search import Prediction, Translations, search
+from model.search import Prediction, Step, Translations, search
 
 Tensor = Any
 
@@ -33,7 +33,7 @@ class Transformer(keras.Model):
     Languages that share no vocabulary have a matrix each; the target's is the output's too.
 
     The weights exist as soon as the object does. Training calls the model; `search` calls
-    `encode` once and `decode_step` once per output position.
+    `encode` once and its step once per output position.
 
     A row may hold several pairs end to end, which saves padding: sentence n of its target is the
     translation of sentence n of its source, and none sees another.
@@ -119,36 +119,31 @@ class Transformer(keras.Model):
         return self.encoder(x, attention_mask=mask, training=training)
 
     def start_search(self, source: Tensor) -> Cache:
-        """Encodes `source`, int `[B, S]`, into what `decode_step` is given first."""
+        """Encodes `source`, int `[B, S]`, into what the first step is given."""
         memory = self.decoder.project_memory(self.encode(source))
         past = self.decoder.empty_past(ops.shape(source)[0])
         return Cache(past, fixed=(memory, padding_mask(source)))
 
-    def decode_step(
-        self, tokens: Tensor, position: Tensor, ancestors: Tensor, cache: Cache
-    ) -> Prediction:
-        """Predicts the next token of every hypothesis: the step of `model.search`.
+    def make_step(self) -> Step:
+        """Makes the step of `model.search`: it predicts the next token of every hypothesis.
 
-        Args:
-            tokens: int `[B, W]`, the last token of each hypothesis; padding at position 0.
-            position: int scalar, counted from 0.
-            ancestors: int `[B, W, T]`, see `Decoder.step`.
-            cache: from `start_search`, then with the past of the step before.
-
-        Returns:
-            float32 logits `[B, W, V]` of the token at `position`, the new past, and the last
-            layer's attention to the source, float `[B, W, S]`.
+        Its past is one of `Decoder.step`; the attention, float `[B, W, S]`, is the last layer's.
         """
-        memory, memory_mask = cache.fixed
-        x, past, attention = self.decoder.step(
-            self._embed(self.embedding, tokens, ops.reshape(position, (1,))),
-            cache.past,
-            memory,
-            position=position,
-            ancestors=ancestors,
-            memory_mask=memory_mask,
-        )
-        return Prediction(self.embedding.logits(x), past, attention)
+        logits = self.embedding.make_logits()
+
+        def step(tokens: Tensor, position: Tensor, ancestors: Tensor, cache: Cache) -> Prediction:
+            memory, memory_mask = cache.fixed
+            x, past, attention = self.decoder.step(
+                self._embed(self.embedding, tokens, ops.reshape(position, (1,))),
+                cache.past,
+                memory,
+                position=position,
+                ancestors=ancestors,
+                memory_mask=memory_mask,
+            )
+            return Prediction(logits(x), past, attention)
+
+        return step
 
     def search(
         self,
@@ -180,7 +175,7 @@ class Transformer(keras.Model):
         if prefix is not None:
             limits = limits + _count_tokens(prefix)
         return search(
-            average_steps([model.decode_step for model in models]),
+            average_steps([model.make_step() for model in models]),
             join_caches([model.start_search(source) for model in models]),
             length_limits=limits,
             end_id=end_id,

@@ -41,7 +41,7 @@ class Model:
 
     def load(self) -> "Translate":
         """Returns the function that translates."""
-        start_tensorflow()
+        start_tensorflow(one_thread_per_op=True)
         from trainer.saved_model import load_saved_model
         from trainer.translator import load_translator
 
@@ -54,7 +54,7 @@ class Model:
 
     def identity(self) -> bytes:
         """Returns a digest of all that decides a translation: the weights and the search."""
-        start_tensorflow()
+        start_tensorflow(one_thread_per_op=True)
         from trainer.checkpoints import find_checkpoint
         from trainer.saved_model import find_fingerprint
 

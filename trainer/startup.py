@@ -7,14 +7,19 @@ import tempfile
 from collections.abc import Iterator
 
 
-def start_tensorflow() -> None:
+def start_tensorflow(*, one_thread_per_op: bool = False) -> None:
     """Imports TensorFlow and finds its devices, silently; call it before anything imports Keras.
+
+    `one_thread_per_op` is for those who keep all processor cores busy themselves, with a batch each
+    (`trainer.translator.translate_all`); TF_NUM_INTRAOP_THREADS, if set, decides instead.
 
     With several workers (TF_CONFIG) the devices wait for `trainer.strategy`, which must be first.
     Its C++ side writes a page of notices to standard error at every start, errors about absent GPUs
     among them. Whoever wants to read them sets TF_CPP_MIN_LOG_LEVEL.
     """
     os.environ["KERAS_BACKEND"] = "tensorflow"
+    if one_thread_per_op:
+        os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
     chatty = "TF_CPP_MIN_LOG_LEVEL" in os.environ
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     with contextlib.nullcontext() if chatty else silent_stderr():

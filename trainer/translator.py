@@ -7,7 +7,9 @@ same translations. Any bytes are taken: invalid UTF-8 becomes U+FFFD, a sentence
 
 import dataclasses
 import math
+import os
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import tensorflow as tf
@@ -228,16 +230,35 @@ def _load_transformer(run: Run, checkpoint_name: str) -> tuple[Transformer, Chec
 def translate_all(translate: Translate, sentences: Sequence[str]) -> list[Translation]:
     """Translates any number of sentences in batches of similar length, and keeps their order.
 
+    The steps of search are too small to share among processor cores: each core has a batch.
+
     Args:
         translate: `Translator.translate`, or an exported model's `serving_default`.
         sentences: one sentence each.
     """
     order = sorted(range(len(sentences)), key=lambda row: -len(sentences[row]))
-    translations: dict[int, Translation] = {}
-    for start in range(0, len(order), _SENTENCES_PER_BATCH):
-        rows = order[start : start + _SENTENCES_PER_BATCH]
+    batches = [
+        order[start : start + _SENTENCES_PER_BATCH]
+        for start in range(0, len(order), _SENTENCES_PER_BATCH)
+    ]
+
+    def translate_batch(rows: list[int]) -> list[Translation]:
         result = translate(text=tf.constant([sentences[row] for row in rows]))
         columns = (result[name].numpy() for name in ("translation", "score", "source_tokens_cut"))
-        for row, text, score, cut in zip(rows, *columns, strict=True):
-            translations[row] = Translation(text.decode("utf-8"), float(score), int(cut))
+        return [
+            Translation(text.decode("utf-8"), float(score), int(cut))
+            for text, score, cut in zip(*columns, strict=True)
+        ]
+
+    translations: dict[int, Translation] = {}
+    with ThreadPoolExecutor(_batches_at_once()) as pool:
+        for rows, found in zip(batches, pool.map(translate_batch, batches), strict=True):
+            translations.update(zip(rows, found, strict=True))
     return [translations[row] for row in range(len(sentences))]
+
+
+def _batches_at_once() -> int:
+    """One for each core; a GPU is kept busy, and its memory filled, by a single one."""
+    if tf.config.list_logical_devices("GPU"):
+        return 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -182,7 +182,7 @@ def test_search_steps_give_the_logits_of_training(changes: dict[str, Any]) -> No
     inputs = np.pad(hypotheses[:, :, :-1], ((0, 0), (0, 0), (1, 0)))
     steps = []
     for position in range(TARGET_LENGTH):
-        prediction = model.decode_step(
+        prediction = model.make_step()(
             inputs[:, :, position], ops.convert_to_tensor(position), own, cache
         )
         cache = cache._replace(past=prediction.past)
@@ -247,7 +247,7 @@ def test_far_positions_are_added_in_float32() -> None:
     cache = make_room(model.start_search(SOURCE), 1002)
     ancestors = np.zeros((BATCH, 1, 1002), np.int32)
     logits = [
-        model.decode_step(TARGET[:, :1], ops.convert_to_tensor(position), ancestors, cache).logits
+        model.make_step()(TARGET[:, :1], ops.convert_to_tensor(position), ancestors, cache).logits
         for position in (1000, 1001)
     ]
     assert (numpy(logits[0]) != numpy(logits[1])).any()
