@@ -24,7 +24,7 @@ def everything() -> Iterator[Pair]:
             yield from _aligned(english, "utf-8")
     for pattern in ("tatoeba/fra-eng*.tsv.gz", "techdocs/en-fr/*.tsv.gz"):
         for table in sorted(DATA.glob(pattern)):
-            for line in _lines(table, "utf-8"):
+            for line in lines(table, "utf-8"):
                 source, target = line.split("\t")[:2]
                 yield source, target
 
@@ -48,10 +48,11 @@ def write(pairs: Iterable[Pair], stem: Path) -> list[Path]:
     return paths
 
 
+def lines(path: Path, encoding: str) -> list[str]:
+    r"""Returns the lines of a compressed file, split on "\n" alone."""
+    return gzip.decompress(path.read_bytes()).decode(encoding).split("\n")[:-1]
+
+
 def _aligned(english: Path, encoding: str) -> Iterator[Pair]:
     french = Path(str(english).replace(".en.gz", ".fr.gz"))
-    return zip(_lines(english, encoding), _lines(french, encoding), strict=True)
-
-
-def _lines(path: Path, encoding: str) -> list[str]:
-    return gzip.decompress(path.read_bytes()).decode(encoding).split("\n")[:-1]
+    return zip(lines(english, encoding), lines(french, encoding), strict=True)

@@ -39,7 +39,7 @@ def measure(command: Sequence[str]) -> Run:
     with tempfile.TemporaryFile("w+") as output:
         process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
         while process.poll() is None:
-            peak = max([peak, *map(_peak_memory, _family(process.pid))])
+            peak = max([peak, *map(peak_memory, family(process.pid))])
             time.sleep(_SECONDS_BETWEEN_LOOKS)
         wall, after = time.monotonic() - start, os.times()
         if process.returncode:
@@ -68,7 +68,7 @@ def medians(runs: Sequence[Run]) -> Run:
     return Run(*map(statistics.median, columns))
 
 
-def _family(pid: int) -> list[int]:
+def family(pid: int) -> list[int]:
     """Returns a process and its descendants that are alive."""
     family = [pid]
     for member in family:
@@ -80,7 +80,7 @@ def _family(pid: int) -> list[int]:
     return family
 
 
-def _peak_memory(pid: int) -> float:
+def peak_memory(pid: int) -> float:
     """Returns the most MiB of resident memory that a process had so far; 0 if it has ended."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()

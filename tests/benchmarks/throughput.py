@@ -1,0 +1,117 @@
+"""Speed of a training command in its steady state, by the reports that it prints."""
+
+import dataclasses
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tests.benchmarks.measure import family, peak_memory
+
+_TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+
+
+@dataclasses.dataclass(frozen=True)
+class Trainer:
+    """A command that trains and prints its speed again and again.
+
+    report: pattern of a line that tells real tokens a second since the line before; its groups are
+        added up, such as those of source and target.
+    """
+
+    command: Sequence[str]
+    report: str
+    environment: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Throughput:
+    """Training between the first report and the last.
+
+    tokens_per_second: real tokens of source and target.
+    cpu: microseconds of processor time for each.
+    peak_memory: MiB of resident memory that the largest process had at most.
+    """
+
+    tokens_per_second: float
+    cpu: float
+    peak_memory: float
+
+
+@dataclasses.dataclass(frozen=True)
+class _Report:
+    time: float
+    cpu: float
+    tokens_per_second: float
+    peak_memory: float
+
+
+def follow(trainer: Trainer, reports: int, log: Path) -> Throughput:
+    """Trains until the command has reported its speed so often, then ends it.
+
+    The updates before the first report, which start and compile, are left out.
+
+    Raises:
+      SystemExit: the command ended before; its output is in `log`.
+    """
+    environment = {
+        **os.environ,
+        "PYTHONUNBUFFERED": "1",
+        "OMP_NUM_THREADS": "2",
+        **trainer.environment,
+    }
+    process = subprocess.Popen(
+        trainer.command,
+        env=environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    assert process.stdout
+    seen: list[_Report] = []
+    try:
+        with log.open("w") as copy:
+            for line in process.stdout:
+                copy.write(line)
+                if match := re.search(trainer.report, line):
+                    seen.append(_look(process.pid, match.groups()))
+                if len(seen) == reports:
+                    return _between(seen)
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    raise SystemExit(f"{' '.join(trainer.command)} ended early: see {log}")
+
+
+def _look(pid: int, rates: Sequence[str]) -> _Report:
+    members = family(pid)
+    return _Report(
+        time.monotonic(),
+        sum(map(_cpu_seconds, members)),
+        sum(float(rate.replace(",", "")) for rate in rates),
+        max(map(peak_memory, members)),
+    )
+
+
+def _between(reports: Sequence[_Report]) -> Throughput:
+    pairs = zip(reports, reports[1:], strict=False)
+    tokens = sum(after.tokens_per_second * (after.time - before.time) for before, after in pairs)
+    first, last = reports[0], reports[-1]
+    return Throughput(
+        tokens / (last.time - first.time),
+        1e6 * (last.cpu - first.cpu) / tokens,
+        last.peak_memory,
+    )
+
+
+def _cpu_seconds(pid: int) -> float:
+    """Returns the processor time that a process had so far; 0 if it has ended."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / _TICKS_PER_SECOND  # utime, stime

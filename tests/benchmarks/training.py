@@ -1,0 +1,201 @@
+"""Speed of training, beside rivals that train the same architecture on the same data.
+
+    python -m tests.benchmarks.training --work_dir=/tmp/benchmark --output=training.json
+
+Every contender trains Multi30k English–German by its own command, in alternation on the same two
+cores, until it has reported its speed a few times; the updates up to the first report are left out.
+Prints real source and target tokens a second, the input pipeline's alone, and the share of the
+machine's matrix products. On first use makes the rivals' environments in `--work_dir` (Python 3.11;
+2 GB), which may be deleted afterwards.
+"""
+
+import argparse
+import dataclasses
+import functools
+import itertools
+import json
+import math
+import os
+import shutil
+import statistics
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from model.config import TransformerConfig
+from pipeline.card import table
+from pipeline.schema import load_dataset
+from tests.benchmarks import rivals
+from tests.benchmarks.measure import alternate
+from tests.benchmarks.rivals import opennmt_py, opennmt_tf, pytorch
+from tests.benchmarks.throughput import Throughput, Trainer, follow
+from tests.benchmarks.workload import (
+    DROPOUT,
+    SIZES,
+    THREADS,
+    TOKENS_PER_BATCH,
+    Size,
+    Workload,
+    prepare,
+    some_of,
+)
+from trainer.startup import start_tensorflow
+
+REPORTS = 4  # of a contender in a round, the first left out
+INPUT_BATCHES = 500
+OURS = {"ours, float32": "none", "ours, bfloat16": "bfloat16"}
+PLAIN_LOOPS = {"torch.nn.Transformer": "nn", "MarianMT": "marian"}
+RIVALS = ("OpenNMT-tf", "OpenNMT-py", *PLAIN_LOOPS)
+
+
+@dataclasses.dataclass(frozen=True)
+class Machine:
+    """What training stands on.
+
+    input_tokens_per_second: real tokens that the input pipeline gives when nothing else is done.
+    float32_peak, bfloat16_peak: operations a second of large matrix products.
+    """
+
+    input_tokens_per_second: float
+    float32_peak: float
+    bfloat16_peak: float
+
+
+def main() -> None:
+    """Measures, prints tables, writes JSON."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--work_dir", type=Path, required=True)
+    parser.add_argument("--output", type=Path, default=Path("training.json"))
+    parser.add_argument("--sizes", type=some_of(SIZES), default=list(SIZES))
+    parser.add_argument("--rivals", type=some_of(RIVALS), default=list(RIVALS))
+    parser.add_argument("--rounds", type=int, default=3)
+    arguments = parser.parse_args()
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:THREADS])
+    work: Path = arguments.work_dir
+    workload = prepare(work)
+    machine = measure_machine(workload.dataset)
+    results: dict[str, object] = {"machine": dataclasses.asdict(machine)}
+    for size in arguments.sizes:
+        contenders = {
+            name: functools.partial(run, name, workload, SIZES[size], work / "training" / size)
+            for name in [*OURS, *arguments.rivals]
+        }
+        runs = alternate(contenders, arguments.rounds)
+        figures = {name: medians(each) for name, each in runs.items()}
+        operations = operations_per_token(SIZES[size], workload.dataset)
+        show(size, figures, arguments.rivals, machine, operations)
+        results[size] = {name: dataclasses.asdict(each) for name, each in figures.items()}
+    arguments.output.write_text(json.dumps(results, indent=1) + "\n")
+
+
+def run(name: str, workload: Workload, size: Size, folder: Path) -> Throughput:
+    """Trains from the beginning until enough is known."""
+    place = folder / name
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    return follow(make_trainer(name, workload, size, place), REPORTS, folder / f"{name}.log")
+
+
+def make_trainer(name: str, workload: Workload, size: Size, folder: Path) -> Trainer:
+    """Returns how a contender trains in an empty folder."""
+    if name in OURS:
+        return our_trainer(OURS[name], workload, size, folder / "run")
+    environments = workload.dataset.parent
+    if name == "OpenNMT-tf":
+        return opennmt_tf.trainer(
+            rivals.environment("opennmt_tf", environments), workload, size, folder
+        )
+    environment = rivals.environment("torch", environments)
+    if name == "OpenNMT-py":
+        return opennmt_py.trainer(environment, workload, size, folder)
+    return pytorch.trainer(PLAIN_LOOPS[name], environment, workload, size)
+
+
+def our_trainer(precision: str, workload: Workload, size: Size, run_dir: Path) -> Trainer:
+    """Returns our command; nothing but updates happens before enough is known."""
+    flags = {
+        **size.architecture(),
+        "dataset_dir": workload.dataset,
+        "run_dir": run_dir,
+        "mixed_precision": precision,
+        "dropout": DROPOUT,
+        "tokens_per_batch": TOKENS_PER_BATCH,
+        "log_every_steps": size.updates_per_report,
+        "eval_every_steps": 0,
+        "checkpoint_every_steps": 0,
+        "checkpoint_every_minutes": 0,
+    }
+    arguments = [f"--{name}={value}" for name, value in flags.items()]
+    command = [sys.executable, "-m", "trainer.task", *arguments]
+    return Trainer(command, report=r"([\d,]+) tokens/s")
+
+
+def medians(runs: Sequence[Throughput]) -> Throughput:
+    """Returns the median of each figure."""
+    return Throughput(*map(statistics.median, zip(*map(dataclasses.astuple, runs), strict=True)))
+
+
+def show(
+    title: str,
+    runs: Mapping[str, Throughput],
+    rival_names: Sequence[str],
+    machine: Machine,
+    operations: float,
+) -> None:
+    """Prints a table: `ratio` to the fastest rival, `peak` as a share of the matrix products'."""
+    fastest = max((runs[name].tokens_per_second for name in rival_names), default=math.nan)
+    rows = [["", "tokens/s", "ratio", "peak", "CPU µs/token", "largest process, MiB"]]
+    for name, run in runs.items():
+        peak = machine.bfloat16_peak if "bfloat16" in name else machine.float32_peak
+        ratio, share = run.tokens_per_second / fastest, run.tokens_per_second * operations / peak
+        rows.append([name, f"{run.tokens_per_second:,.0f}", f"{ratio:.2f}", f"{share:.0%}"])
+        rows[-1] += [f"{run.cpu:.1f}", f"{run.peak_memory:,.0f}"]
+    print(f"\n{title}, medians", *table(rows), sep="\n", flush=True)
+
+
+def measure_machine(dataset_dir: Path) -> Machine:
+    """Measures what training stands on, and prints it."""
+    start_tensorflow()
+    from trainer.flops import measure_peak
+    from trainer.input import make_buckets, training_batches
+
+    buckets = make_buckets(
+        load_dataset(dataset_dir), "train", tokens_per_batch=TOKENS_PER_BATCH, parts=1
+    )
+    batches = iter(training_batches(buckets, seed=1))
+    next(batches)  # starts the threads that read
+    start = time.monotonic()
+    counts = [
+        np.count_nonzero(ids)
+        for batch in itertools.islice(batches, INPUT_BATCHES)
+        for ids in batch.values()
+    ]
+    speed = float(sum(counts)) / (time.monotonic() - start)
+    machine = Machine(speed, measure_peak("float32"), measure_peak("bfloat16"))
+    print(f"input pipeline alone: {speed:,.0f} tokens/s")
+    for dtype, peak in (("float32", machine.float32_peak), ("bfloat16", machine.bfloat16_peak)):
+        print(f"matrix products in {dtype}: {peak / 1e9:,.0f} GFLOP/s", flush=True)
+    return machine
+
+
+def operations_per_token(size: Size, dataset_dir: Path) -> float:
+    """Returns the operations that training needs for a real token, of pairs of mean length."""
+    from trainer.flops import training_flops
+
+    dataset = load_dataset(dataset_dir)
+    shards = dataset.splits["train"].shards
+    pairs = sum(shard.pairs for shard in shards)
+    source = round(sum(shard.source_tokens for shard in shards) / pairs)
+    target = round(sum(shard.target_tokens for shard in shards) / pairs)
+    config = TransformerConfig(**size.architecture())
+    vocabulary = dataset.vocabularies["target"].size
+    return training_flops(config, vocabulary, (1, source, target)) / (source + target)
+
+
+if __name__ == "__main__":
+    main()

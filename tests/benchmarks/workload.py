@@ -1,0 +1,110 @@
+"""What ours and the rivals are given alike: sizes of models, and Multi30k in the same subwords."""
+
+import argparse
+import dataclasses
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from pipeline import text
+from pipeline.schema import END_ID, UNKNOWN_ID, load_dataset
+from pipeline.subwords import load_subwords
+from tests.benchmarks import corpora
+
+VOCABULARY_SIZE = 10_000
+TOKENS_PER_BATCH = 4096  # padded, on the target side
+DROPOUT = LABEL_SMOOTHING = 0.1
+THREADS = 2
+
+_FILES = {"train": "train", "dev": "val", "test": "test_2016_flickr"}
+_LANGUAGES = {"source": "en", "target": "de"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Size:
+    """An architecture, and after how many updates its training reports its speed."""
+
+    num_layers: int
+    model_dim: int
+    feed_forward_dim: int
+    num_heads: int
+    updates_per_report: int
+
+    def architecture(self) -> dict[str, int]:
+        """Returns what `TransformerConfig` calls it."""
+        values = dataclasses.asdict(self)
+        del values["updates_per_report"]
+        return values
+
+
+SIZES = {"tiny": Size(4, 128, 256, 4, 20), "small": Size(3, 512, 1024, 8, 4)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Workload:
+    """Multi30k English–German: our dataset, and its subwords as text for all others."""
+
+    dataset: Path
+    texts: Path
+
+    @property
+    def vocabulary(self) -> Path:
+        """The subwords but the special ones, one a line."""
+        return self.texts / "vocabulary.txt"
+
+    def pieces(self, split: str, side: str) -> Path:
+        """A sentence a line, its subwords between spaces."""
+        return self.texts / f"{split}.{side}"
+
+
+def some_of(names: Iterable[str]) -> Callable[[str], list[str]]:
+    """Returns a type of command-line argument: some of these names, between commas, or none."""
+    known = list(names)
+
+    def parse(value: str) -> list[str]:
+        chosen = value.split(",") if value else []
+        if unknown := set(chosen).difference(known):
+            raise argparse.ArgumentTypeError(f"expected of {known}, received {unknown}")
+        return chosen
+
+    return parse
+
+
+def prepare(work: Path) -> Workload:
+    """Makes the dataset by our own pipeline, and the texts from its subwords."""
+    workload = Workload(work / "multi30k", work / "pieces")
+    flags = {"output_dir": workload.dataset, "vocabulary_size": VOCABULARY_SIZE}
+    flags |= {
+        f"{'' if split == 'train' else f'{split}_'}{side}_files": _raw(split, side)
+        for split in _FILES
+        for side in _LANGUAGES
+    }
+    arguments = [f"--{name}={value}" for name, value in flags.items()]
+    preprocess = [sys.executable, "-m", "pipeline.preprocess", "--runner=DirectRunner"]
+    subprocess.run([*preprocess, *arguments], check=True, stderr=subprocess.DEVNULL)
+    _write_texts(workload)
+    return workload
+
+
+def _write_texts(workload: Workload) -> None:
+    """Writes pieces and vocabulary; a source ends in the end symbol, as ours does."""
+    workload.texts.mkdir(exist_ok=True)
+    dataset = load_dataset(workload.dataset)
+    subwords = load_subwords(dataset.path(dataset.vocabularies["source"].path))
+    for split in _FILES:
+        for side in _LANGUAGES:
+            lines = [text.normalize(line) for line in corpora.lines(_raw(split, side), "utf-8")]
+            end = [END_ID] if side == "source" else []
+            pieces = [subwords.pieces([*ids, *end]) for ids in subwords.encode(lines)]
+            _write_lines(workload.pieces(split, side), map(" ".join, pieces))
+    ids = range(UNKNOWN_ID + 1, subwords.vocabulary_size)
+    _write_lines(workload.vocabulary, subwords.pieces(ids))
+
+
+def _raw(split: str, side: str) -> Path:
+    return corpora.DATA / "multi30k" / f"{_FILES[split]}.{_LANGUAGES[side]}.gz"
+
+
+def _write_lines(path: Path, lines: Iterable[str]) -> None:
+    path.write_text("".join(f"{line}\n" for line in lines))
