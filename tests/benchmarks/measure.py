@@ -82,8 +82,17 @@ def family(pid: int) -> list[int]:
 
 def peak_memory(pid: int) -> float:
     """Returns the most MiB of resident memory that a process had so far; 0 if it has ended."""
+    return _memory(pid, "VmHWM")
+
+
+def resident_memory() -> float:
+    """Returns the MiB of resident memory that this process has now."""
+    return _memory(os.getpid(), "VmRSS")
+
+
+def _memory(pid: int, name: str) -> float:
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:
         return 0.0
-    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")), 0.0)
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith(name)), 0.0)

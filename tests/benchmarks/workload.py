@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 from pipeline import text
 from pipeline.schema import END_ID, UNKNOWN_ID, load_dataset
@@ -14,6 +15,7 @@ from tests.benchmarks import corpora
 
 VOCABULARY_SIZE = 10_000
 TOKENS_PER_BATCH = 4096  # padded, on the target side
+SENTENCES_PER_BATCH = 64  # of a translator, as `trainer.translator` has it
 DROPOUT = LABEL_SMOOTHING = 0.1
 THREADS = 2
 
@@ -31,7 +33,7 @@ class Size:
     num_heads: int
     updates_per_report: int
 
-    def architecture(self) -> dict[str, int]:
+    def architecture(self) -> dict[str, Any]:
         """Returns what `TransformerConfig` calls it."""
         values = dataclasses.asdict(self)
         del values["updates_per_report"]
@@ -56,6 +58,10 @@ class Workload:
     def pieces(self, split: str, side: str) -> Path:
         """A sentence a line, its subwords between spaces."""
         return self.texts / f"{split}.{side}"
+
+    def test_sentences(self) -> list[str]:
+        """The 1,000 English sentences of the test set."""
+        return corpora.lines(_raw("test", "source"), "utf-8")
 
 
 def some_of(names: Iterable[str]) -> Callable[[str], list[str]]:

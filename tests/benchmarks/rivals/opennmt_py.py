@@ -1,11 +1,22 @@
 """OpenNMT-py, by its own commands."""
 
 import json
+import os
+import re
+import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from tests.benchmarks.rivals import Environment
 from tests.benchmarks.throughput import Trainer
-from tests.benchmarks.workload import DROPOUT, LABEL_SMOOTHING, TOKENS_PER_BATCH, Size, Workload
+from tests.benchmarks.workload import (
+    DROPOUT,
+    LABEL_SMOOTHING,
+    SENTENCES_PER_BATCH,
+    TOKENS_PER_BATCH,
+    Size,
+    Workload,
+)
 
 # Imported by transforms that are not asked for.
 _NOT_NEEDED = ("ahocorasick", "fasttext", "pkuseg", "spacy")
@@ -13,8 +24,47 @@ _NOT_NEEDED = ("ahocorasick", "fasttext", "pkuseg", "spacy")
 
 def trainer(environment: Environment, workload: Workload, size: Size, folder: Path) -> Trainer:
     """Writes the configuration to `folder`; returns how to train there."""
-    config = folder / "config.yml"
+    values = _training(workload, size, folder) | {
+        "report_every": size.updates_per_report,
+        "train_steps": 100_000,
+        "save_checkpoint_steps": 100_000,
+    }
+    command = _command(environment.program("onmt_train"), values, folder)
+    return Trainer(command, report=r"(\d+)/\s*(\d+) tok/s", environment=_environment(folder))
+
+
+def make_model(environment: Environment, workload: Workload, size: Size, folder: Path) -> Path:
+    """Returns a model of one update."""
+    values = _training(workload, size, folder) | {"train_steps": 1, "save_checkpoint_steps": 1}
+    _run(_command(environment.program("onmt_train"), values, folder), folder)
+    return folder / "model_step_1.pt"
+
+
+def translation_seconds(
+    environment: Environment, model: Path, workload: Workload, *, beam_size: int, length: int
+) -> float:
+    """Returns how long the test set takes, translations of `length` tokens, by its own report."""
+    folder = model.parent
     values = {
+        "model": [str(model)],
+        "src": str(workload.pieces("test", "source")),
+        "output": str(folder / "translations.txt"),
+        "beam_size": beam_size,
+        "batch_size": SENTENCES_PER_BATCH,
+        "min_length": length,
+        "max_length": length,
+        "max_length_ratio": 0,
+        "report_time": True,
+    }
+    output = _run(_command(environment.program("onmt_translate"), values, folder), folder)
+    match = re.search(r"Total translation time \(s\): ([\d.]+)", output)
+    if not match:
+        raise SystemExit(f"onmt_translate told no time:\n{output}")
+    return float(match[1])
+
+
+def _training(workload: Workload, size: Size, folder: Path) -> dict[str, object]:
+    return {
         "data": {
             "multi30k": {
                 "path_src": str(workload.pieces("train", "source")),
@@ -49,22 +99,34 @@ def trainer(environment: Environment, workload: Workload, size: Size, folder: Pa
         "batch_type": "tokens",
         "batch_size": TOKENS_PER_BATCH,
         "normalization": "tokens",
-        "report_every": size.updates_per_report,
-        "train_steps": 100_000,
-        "save_checkpoint_steps": 100_000,
     }
+
+
+def _command(program: str, values: Mapping[str, object], folder: Path) -> list[str]:
+    config = folder / "config.yml"
     config.write_text(json.dumps(values))  # JSON is YAML
-    return Trainer(
-        [environment.program("onmt_train"), "-config", str(config)],
-        report=r"(\d+)/\s*(\d+) tok/s",
-        environment={"PYTHONPATH": _stubs(folder)},
+    return [program, "-config", str(config)]
+
+
+def _run(command: list[str], folder: Path) -> str:
+    """Returns what a command prints.
+
+    Raises:
+      SystemExit: it failed; its output is shown.
+    """
+    environment = {**os.environ, **_environment(folder)}
+    result = subprocess.run(
+        command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
+    if result.returncode:
+        raise SystemExit(f"{' '.join(command)} failed:\n{result.stdout}")
+    return result.stdout
 
 
-def _stubs(folder: Path) -> str:
-    """Returns a folder of empty modules, for imports that nothing is used of."""
+def _environment(folder: Path) -> dict[str, str]:
+    """Returns what lets it run on a newer PyTorch than it knows, without what is not needed."""
     stubs = folder / "stubs"
     stubs.mkdir(exist_ok=True)
     for name in _NOT_NEEDED:
         (stubs / f"{name}.py").touch()
-    return str(stubs)
+    return {"PYTHONPATH": str(stubs), "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": "1"}

@@ -1,0 +1,144 @@
+"""Speed of decoding, beside rivals: the same sentences, the same lengths, the same two cores.
+
+    python -m tests.benchmarks.decoding --work_dir=/tmp/benchmark --output=decoding.json
+
+Untrained models translate Multi30k's test_2016_flickr into 16 tokens a sentence, so that all take
+as many steps. Ours and CTranslate2 have the same weights and go from text to text; OpenNMT-py, by
+its own command and report, goes from subwords to subwords. With `--run_dir`, a trained model's
+weights and the lengths that it wants, without OpenNMT-py. Then the time of single sentences, the
+time by length, and memory over many sentences. Needs `pip install '.[ctranslate2]'`; on first use
+makes the rivals' environment in `--work_dir`, which may be deleted afterwards.
+"""
+
+import argparse
+import functools
+import json
+import os
+import random
+import shutil
+from pathlib import Path
+
+from tests.benchmarks import rivals
+from tests.benchmarks.measure import resident_memory
+from tests.benchmarks.rivals import opennmt_py
+from tests.benchmarks.translation_times import compare, show, time_alone, time_by_length, timed
+from tests.benchmarks.workload import SIZES, THREADS, Workload, prepare, some_of
+from trainer.startup import start_tensorflow
+
+SEARCHES = {"greedy": 1, "beam 4": 4}  # beam sizes
+LENGTH = 16  # tokens of every translation
+LENGTHS = (32, 64, 128, 256)
+ALONE = 200  # sentences translated one by one
+TOGETHER = 64  # sentences translated to each length
+SENTENCES_BETWEEN_LOOKS = 1_000  # at memory
+
+
+def main() -> None:
+    """Measures, prints tables, writes JSON."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--work_dir", type=Path, required=True)
+    parser.add_argument("--output", type=Path, default=Path("decoding.json"))
+    parser.add_argument("--sizes", type=some_of(SIZES), default=list(SIZES))
+    parser.add_argument("--run_dir", type=Path, help="a trained run, instead of --sizes")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--memory_sentences", type=int, default=100_000)
+    arguments = parser.parse_args()
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:THREADS])
+    workload = prepare(arguments.work_dir)
+    start_tensorflow()
+    results: dict[str, object] = {}
+    if arguments.run_dir:
+        results["trained"] = measure_trained(arguments.run_dir, workload, arguments.rounds)
+    else:
+        for name in arguments.sizes:
+            results[name] = measure_untrained(name, workload, arguments.rounds)
+    if arguments.memory_sentences:
+        results["memory"] = watch_memory(workload, arguments.memory_sentences)
+    arguments.output.write_text(json.dumps(results, indent=1) + "\n")
+
+
+def measure_trained(run_dir: Path, workload: Workload, rounds: int) -> dict[str, object]:
+    """Compares all that take a run's weights, at the lengths that the model wants."""
+    from tests.benchmarks import engines
+
+    folder, sentences = new_folder(workload, "trained"), workload.test_sentences()
+    setup = engines.trained(run_dir)
+    results: dict[str, object] = {}
+    for search, beam_size in SEARCHES.items():
+        title = f"trained, {search}"
+        translators = engines.make_all(setup, beam_size, folder)
+        results[search] = {
+            "sentences_per_second": compare(
+                title, timed(translators, sentences), sentences, rounds
+            ),
+            "alone_milliseconds": time_alone(title, translators, sentences[:ALONE]),
+        }
+    return results
+
+
+def measure_untrained(name: str, workload: Workload, rounds: int) -> dict[str, object]:
+    """Compares all on models of a size, at lengths that are given."""
+    from tests.benchmarks import engines
+
+    folder, sentences = new_folder(workload, name), workload.test_sentences()
+    untrained = functools.partial(engines.untrained, SIZES[name], workload, folder / "run")
+    setup = untrained(LENGTH)
+    results: dict[str, object] = {}
+    environment = rivals.environment("torch", workload.dataset.parent)
+    model = opennmt_py.make_model(environment, workload, SIZES[name], folder)
+    for search, beam_size in SEARCHES.items():
+        title = f"{name}, {search}"
+        translators = engines.make_all(setup, beam_size, folder)
+        contenders = timed(translators, sentences)
+        contenders["OpenNMT-py"] = functools.partial(
+            opennmt_py.translation_seconds,
+            environment,
+            model,
+            workload,
+            beam_size=beam_size,
+            length=LENGTH,
+        )
+        results[search] = {
+            "sentences_per_second": compare(title, contenders, sentences, rounds),
+            "alone_milliseconds": time_alone(title, translators, sentences[:ALONE]),
+            "microseconds_per_token": time_by_length(
+                title,
+                {
+                    length: engines.in_process(untrained(length), beam_size)
+                    for length in (LENGTH, *LENGTHS)
+                },
+                sentences[:TOGETHER],
+            ),
+        }
+    return results
+
+
+def watch_memory(workload: Workload, number: int) -> dict[int, float]:
+    """Prints and returns resident MiB after so many sentences, in batches drawn anew each time."""
+    from tests.benchmarks import engines
+
+    name = next(iter(SIZES))
+    setup = engines.untrained(SIZES[name], workload, new_folder(workload, "memory") / "run", LENGTH)
+    translate = engines.in_process(setup, beam_size=1)
+    draw, sentences, results = random.Random(1706_03762), workload.test_sentences(), {}
+    for done in range(SENTENCES_BETWEEN_LOOKS, number + 1, SENTENCES_BETWEEN_LOOKS):
+        translate(draw.choices(sentences, k=SENTENCES_BETWEEN_LOOKS))
+        results[done] = resident_memory()
+    looks = [done for done in (1_000, 10_000, max(results)) if done in results]
+    rows = [["sentences", "MiB"], *([f"{done:,}", f"{results[done]:,.0f}"] for done in looks)]
+    show(f"{name}, greedy, memory of one process", rows)
+    return results
+
+
+def new_folder(workload: Workload, name: str) -> Path:
+    """Returns an empty folder."""
+    folder = workload.dataset.parent / "decoding" / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+if __name__ == "__main__":
+    main()

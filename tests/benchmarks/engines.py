@@ -1,0 +1,131 @@
+"""Ways to translate with one model: ours in process, our SavedModel, CTranslate2.
+
+Imported after `start_tensorflow`.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import sentencepiece
+from keras import ops
+
+from model.config import SearchConfig, TransformerConfig
+from model.search import Translations, search
+from model.transformer import Transformer
+from pipeline.schema import load_dataset
+from tests.benchmarks.translation_times import Engine
+from tests.benchmarks.workload import SENTENCES_PER_BATCH, THREADS, Size, Workload
+from trainer.config import TrainedModel, TrainingConfig
+from trainer.ctranslate2_model import save_ctranslate2
+from trainer.run_directory import Run, load_run, open_run
+from trainer.saved_model import load_saved_model, save_translator
+from trainer.translator import load_translator, make_translator, translate_all
+
+
+class FixedLength(Transformer):
+    """A model whose translations all have `length` tokens: work without having been trained."""
+
+    length: int
+
+    def search(self, source: Any, config: SearchConfig, *, end_id: int, **_: Any) -> Translations:
+        """Translates with the cache, as `Transformer.search` does."""
+        return search(
+            self.decode_step,
+            self.start_search(source),
+            length_limits=ops.full((ops.shape(source)[0],), self.length, dtype="int32"),
+            end_id=end_id,
+            config=config,
+            source_mask=ops.not_equal(source, 0),
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Setup:
+    """A model, and how long its translations are made.
+
+    length: tokens of every translation; 0 for as many as the model wants.
+    """
+
+    run: Run
+    transformer: Transformer
+    length: int
+
+    def searching(self, beam_size: int) -> Run:
+        """Returns the run with a search of such a width."""
+        config = dataclasses.replace(
+            self.run.search, beam_size=beam_size, min_length=max(self.length, 1)
+        )
+        return dataclasses.replace(self.run, search=config)
+
+
+def untrained(size: Size, workload: Workload, run_dir: Path, length: int) -> Setup:
+    """Makes a model with fresh weights, whose translations have `length` tokens."""
+    dataset = load_dataset(workload.dataset)
+    training = TrainingConfig(dataset_dir=str(workload.dataset), run_dir=str(run_dir))
+    config = TransformerConfig(**size.architecture())
+    run = open_run(config, training, SearchConfig(), dataset)
+    transformer = FixedLength(config, run.vocabularies["target"].size)
+    transformer.length = length
+    return Setup(run, transformer, length)
+
+
+def trained(run_dir: Path) -> Setup:
+    """Loads a run's model, which says itself when a translation ends."""
+    run = load_run(run_dir)
+    translator, _ = load_translator(run, TrainedModel(str(run_dir)), run.search)
+    return Setup(run, translator.transformer, length=0)
+
+
+def in_process(setup: Setup, beam_size: int) -> Engine:
+    """Translates as `trainer.evaluate` and `trainer.translate` do."""
+    translator = make_translator(setup.searching(beam_size), setup.transformer)
+    return lambda sentences: translate_all(translator.translate, sentences)
+
+
+def saved_model(setup: Setup, beam_size: int, folder: Path) -> Engine:
+    """Exports a SavedModel and loads it."""
+    directory = folder / f"saved-model-{beam_size}"
+    translator = make_translator(setup.searching(beam_size), setup.transformer)
+    save_translator(translator, directory, weights="float32")
+    serve = load_saved_model(str(directory))
+    return lambda sentences: translate_all(serve, sentences)
+
+
+def ctranslate2(setup: Setup, beam_size: int, folder: Path, weights: str) -> Engine:
+    """Exports for CTranslate2 and loads it; text to text, as ours."""
+    import ctranslate2
+
+    directory = folder / f"ctranslate2-{beam_size}-{weights}"
+    save_ctranslate2(setup.run, setup.transformer, directory, weights=weights)
+    engine = ctranslate2.Translator(
+        str(directory), compute_type=weights, inter_threads=1, intra_threads=THREADS
+    )
+    processor = sentencepiece.SentencePieceProcessor(
+        model_file=str(setup.run.subwords_path("source"))
+    )
+    lengths = {"min_decoding_length": setup.length, "max_decoding_length": setup.length}
+
+    def translate(sentences: Sequence[str]) -> list[str]:
+        results = engine.translate_batch(
+            processor.encode(list(sentences), out_type=str),
+            beam_size=beam_size,
+            length_penalty=setup.run.search.length_penalty,
+            max_batch_size=SENTENCES_PER_BATCH,
+            suppress_sequences=[["<pad>"]],
+            **(lengths if setup.length else {}),
+        )
+        return processor.decode([result.hypotheses[0] for result in results])
+
+    return translate
+
+
+def make_all(setup: Setup, beam_size: int, folder: Path) -> dict[str, Engine]:
+    """Returns all ways to translate with a model, ours first."""
+    return {
+        "ours, in process": in_process(setup, beam_size),
+        "ours, SavedModel": saved_model(setup, beam_size, folder),
+        "CTranslate2, float32": ctranslate2(setup, beam_size, folder, "float32"),
+        "CTranslate2, int8": ctranslate2(setup, beam_size, folder, "int8"),
+    }

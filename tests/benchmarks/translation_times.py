@@ -1,0 +1,79 @@
+"""Figures of translating, each printed as a table when it is known."""
+
+import functools
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from pipeline.card import table
+from tests.benchmarks.measure import alternate
+
+Engine = Callable[[Sequence[str]], object]  # translates sentences
+
+
+def compare(
+    title: str,
+    contenders: Mapping[str, Callable[[], float]],
+    sentences: Sequence[str],
+    rounds: int,
+) -> dict[str, float]:
+    """Prints and returns sentences a second, medians; contenders tell how many seconds it took."""
+    runs = alternate(contenders, rounds)
+    speeds = {name: len(sentences) / statistics.median(each) for name, each in runs.items()}
+    ours = next(iter(speeds.values()))
+    rows = [["", "sentences/s", "ours is faster by"]]
+    rows += [[name, f"{speed:,.1f}", f"{ours / speed:.2f}"] for name, speed in speeds.items()]
+    show(title, rows)
+    return speeds
+
+
+def time_alone(
+    title: str, translators: Mapping[str, Engine], sentences: Sequence[str]
+) -> dict[str, dict[str, float]]:
+    """Prints and returns the milliseconds of single sentences: median, 95th percentile."""
+    rows, results = [["", "p50 ms", "p95 ms"]], {}
+    for name, translate in translators.items():
+        times = [1e3 * seconds(translate, [sentence]) for sentence in sentences]
+        cuts = statistics.quantiles(times, n=20)
+        results[name] = {"p50": cuts[9], "p95": cuts[18]}
+        rows.append([name, *(f"{each:.1f}" for each in results[name].values())])
+    show(f"{title}, one sentence at a time", rows)
+    return results
+
+
+def time_by_length(
+    title: str, translators: Mapping[int, Engine], sentences: Sequence[str]
+) -> dict[int, float]:
+    """Prints and returns microseconds for a token, by the tokens of every translation."""
+    rows, results = [["tokens", "seconds", "µs/token"]], {}
+    for length, translate in translators.items():
+        translate(sentences)  # makes the graph
+        taken = seconds(translate, sentences)
+        results[length] = 1e6 * taken / (length * len(sentences))
+        rows.append([str(length), f"{taken:.2f}", f"{results[length]:,.0f}"])
+    show(f"{title}, {len(sentences)} sentences by length", rows)
+    return results
+
+
+def timed(
+    translators: Mapping[str, Engine], sentences: Sequence[str]
+) -> dict[str, Callable[[], float]]:
+    """Returns what translates all and tells how many seconds that took, graphs made before."""
+    for translate in translators.values():
+        translate(sentences)
+    return {
+        name: functools.partial(seconds, translate, sentences)
+        for name, translate in translators.items()
+    }
+
+
+def seconds(translate: Engine, sentences: Sequence[str]) -> float:
+    """Returns how long translating takes."""
+    start = time.monotonic()
+    translate(sentences)
+    return time.monotonic() - start
+
+
+def show(title: str, rows: Sequence[Sequence[str]]) -> None:
+    """Prints a table."""
+    print(f"\n{title}", *table(rows), sep="\n", flush=True)
