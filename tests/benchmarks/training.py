@@ -6,7 +6,8 @@ Every contender trains Multi30k English–German by its own command, in alternat
 cores, until it has reported its speed a few times; the updates up to the first report are left out.
 Prints real source and target tokens a second, the input pipeline's alone, and the share of the
 machine's matrix products. On first use makes the rivals' environments in `--work_dir` (Python 3.11;
-2 GB), which may be deleted afterwards.
+2 GB), which may be deleted afterwards. Other work on the cores harms those most whose threads wait
+for one another, so measure on a quiet machine.
 """
 
 import argparse
@@ -18,7 +19,6 @@ import math
 import os
 import shutil
 import statistics
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -28,12 +28,10 @@ import numpy as np
 from model.config import TransformerConfig
 from pipeline.card import table
 from pipeline.schema import load_dataset
-from tests.benchmarks import rivals
 from tests.benchmarks.measure import alternate
-from tests.benchmarks.rivals import opennmt_py, opennmt_tf, pytorch
-from tests.benchmarks.throughput import Throughput, Trainer, follow
+from tests.benchmarks.throughput import Throughput, follow
+from tests.benchmarks.trainers import OURS, RIVALS, make_trainer
 from tests.benchmarks.workload import (
-    DROPOUT,
     SIZES,
     THREADS,
     TOKENS_PER_BATCH,
@@ -46,9 +44,7 @@ from trainer.startup import start_tensorflow
 
 REPORTS = 4  # of a contender in a round, the first left out
 INPUT_BATCHES = 500
-OURS = {"ours, float32": "none", "ours, bfloat16": "bfloat16"}
-PLAIN_LOOPS = {"torch.nn.Transformer": "nn", "MarianMT": "marian"}
-RIVALS = ("OpenNMT-tf", "OpenNMT-py", *PLAIN_LOOPS)
+PEAKS = 10  # measurements, of which the best counts: other work may disturb some
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,6 +86,7 @@ def main() -> None:
         operations = operations_per_token(SIZES[size], workload.dataset)
         show(size, figures, arguments.rivals, machine, operations)
         results[size] = {name: dataclasses.asdict(each) for name, each in figures.items()}
+        results[f"{size}, operations per token"] = operations
     arguments.output.write_text(json.dumps(results, indent=1) + "\n")
 
 
@@ -99,40 +96,6 @@ def run(name: str, workload: Workload, size: Size, folder: Path) -> Throughput:
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
     return follow(make_trainer(name, workload, size, place), REPORTS, folder / f"{name}.log")
-
-
-def make_trainer(name: str, workload: Workload, size: Size, folder: Path) -> Trainer:
-    """Returns how a contender trains in an empty folder."""
-    if name in OURS:
-        return our_trainer(OURS[name], workload, size, folder / "run")
-    environments = workload.dataset.parent
-    if name == "OpenNMT-tf":
-        return opennmt_tf.trainer(
-            rivals.environment("opennmt_tf", environments), workload, size, folder
-        )
-    environment = rivals.environment("torch", environments)
-    if name == "OpenNMT-py":
-        return opennmt_py.trainer(environment, workload, size, folder)
-    return pytorch.trainer(PLAIN_LOOPS[name], environment, workload, size)
-
-
-def our_trainer(precision: str, workload: Workload, size: Size, run_dir: Path) -> Trainer:
-    """Returns our command; nothing but updates happens before enough is known."""
-    flags = {
-        **size.architecture(),
-        "dataset_dir": workload.dataset,
-        "run_dir": run_dir,
-        "mixed_precision": precision,
-        "dropout": DROPOUT,
-        "tokens_per_batch": TOKENS_PER_BATCH,
-        "log_every_steps": size.updates_per_report,
-        "eval_every_steps": 0,
-        "checkpoint_every_steps": 0,
-        "checkpoint_every_minutes": 0,
-    }
-    arguments = [f"--{name}={value}" for name, value in flags.items()]
-    command = [sys.executable, "-m", "trainer.task", *arguments]
-    return Trainer(command, report=r"([\d,]+) tokens/s")
 
 
 def medians(runs: Sequence[Throughput]) -> Throughput:
@@ -176,11 +139,12 @@ def measure_machine(dataset_dir: Path) -> Machine:
         for ids in batch.values()
     ]
     speed = float(sum(counts)) / (time.monotonic() - start)
-    machine = Machine(speed, measure_peak("float32"), measure_peak("bfloat16"))
+    float32, bfloat16 = (
+        max(measure_peak(dtype) for _ in range(PEAKS)) for dtype in ("float32", "bfloat16")
+    )
     print(f"input pipeline alone: {speed:,.0f} tokens/s")
-    for dtype, peak in (("float32", machine.float32_peak), ("bfloat16", machine.bfloat16_peak)):
-        print(f"matrix products in {dtype}: {peak / 1e9:,.0f} GFLOP/s", flush=True)
-    return machine
+    print(f"matrix products: {float32 / 1e9:,.0f} GFLOP/s, in bfloat16 {bfloat16 / 1e9:,.0f}")
+    return Machine(speed, float32, bfloat16)
 
 
 def operations_per_token(size: Size, dataset_dir: Path) -> float:
