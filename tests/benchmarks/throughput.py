@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.benchmarks.measure import family, peak_memory
+from tests.benchmarks.workload import THREADS
 
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
@@ -60,7 +61,7 @@ def follow(trainer: Trainer, reports: int, log: Path) -> Throughput:
     environment = {
         **os.environ,
         "PYTHONUNBUFFERED": "1",
-        "OMP_NUM_THREADS": "2",
+        "OMP_NUM_THREADS": str(THREADS),
         **trainer.environment,
     }
     process = subprocess.Popen(
@@ -71,11 +72,10 @@ def follow(trainer: Trainer, reports: int, log: Path) -> Throughput:
         stderr=subprocess.STDOUT,
         start_new_session=True,
     )
-    assert process.stdout
     seen: list[_Report] = []
     try:
         with log.open("w") as copy:
-            for line in process.stdout:
+            for line in process.stdout or ():
                 copy.write(line)
                 if match := re.search(trainer.report, line):
                     seen.append(_look(process.pid, match.groups()))

@@ -43,7 +43,7 @@ from tests.benchmarks.workload import (
 from trainer.startup import start_tensorflow
 
 REPORTS = 4  # of a contender in a round, the first left out
-INPUT_BATCHES = 500
+INPUT_BATCHES = 2_000
 PEAKS = 10  # measurements, of which the best counts: other work may disturb some
 
 

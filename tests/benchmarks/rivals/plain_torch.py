@@ -2,11 +2,13 @@
 
 Run by the environment `torch`, outside this repository's packages:
 
-    python plain_torch.py {nn,marian} SOURCE TARGET VOCABULARY SIZE…
+    python plain_torch.py SETTINGS
 
-SIZE is layers, d_model, d_ff, heads, updates between reports.
+SETTINGS is JSON of the class of that name.
 """
 
+import dataclasses
+import json
 import random
 import sys
 import time
@@ -18,27 +20,48 @@ import torch
 from torch import Tensor, nn
 
 PADDING, END = 0, 1
-TOKENS_PER_BATCH = 4096
-DROPOUT = LABEL_SMOOTHING = 0.1
 
 Batch = tuple[Tensor, Tensor]  # source [B, S] and target [B, T], ids
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """What to train, on which files of subwords. `kind` is "nn" or "marian"."""
+
+    kind: str
+    source: str
+    target: str
+    vocabulary: str
+    num_layers: int
+    model_dim: int
+    feed_forward_dim: int
+    num_heads: int
+    updates_per_report: int
+    tokens_per_batch: int
+    dropout: float
+    label_smoothing: float
 
 
 class PlainTransformer(nn.Module):
     """PyTorch's own Transformer with sinusoidal positions and one matrix of embeddings."""
 
-    def __init__(
-        self, vocabulary: int, layers: int, model_dim: int, inner_dim: int, heads: int
-    ) -> None:
+    def __init__(self, settings: Settings, vocabulary_size: int) -> None:
         """Makes fresh weights."""
         super().__init__()
-        self.embedding = nn.Embedding(vocabulary, model_dim)
-        nn.init.normal_(self.embedding.weight, std=model_dim**-0.5)
+        dim, layers = settings.model_dim, settings.num_layers
+        self.embedding = nn.Embedding(vocabulary_size, dim)
+        nn.init.normal_(self.embedding.weight, std=dim**-0.5)
         self.transformer = nn.Transformer(
-            model_dim, heads, layers, layers, inner_dim, DROPOUT, batch_first=True
+            dim,
+            settings.num_heads,
+            layers,
+            layers,
+            settings.feed_forward_dim,
+            settings.dropout,
+            batch_first=True,
         )
-        self.dropout = nn.Dropout(DROPOUT)
-        angles = torch.arange(512)[:, None] / 10_000 ** (torch.arange(0, model_dim, 2) / model_dim)
+        self.dropout = nn.Dropout(settings.dropout)
+        angles = torch.arange(512)[:, None] / 10_000 ** (torch.arange(0, dim, 2) / dim)
         table = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
         self.register_buffer("positions", table)
 
@@ -65,21 +88,19 @@ class PlainTransformer(nn.Module):
 class Marian(nn.Module):
     """Hugging Face's MarianMT."""
 
-    def __init__(
-        self, vocabulary: int, layers: int, model_dim: int, inner_dim: int, heads: int
-    ) -> None:
+    def __init__(self, settings: Settings, vocabulary_size: int) -> None:
         """Makes fresh weights."""
         super().__init__()
         from transformers import MarianConfig, MarianMTModel
 
         sides = ("encoder", "decoder")
-        by_side = {f"{side}_layers": layers for side in sides}
-        by_side |= {f"{side}_attention_heads": heads for side in sides}
-        by_side |= {f"{side}_ffn_dim": inner_dim for side in sides}
+        by_side = {f"{side}_layers": settings.num_layers for side in sides}
+        by_side |= {f"{side}_attention_heads": settings.num_heads for side in sides}
+        by_side |= {f"{side}_ffn_dim": settings.feed_forward_dim for side in sides}
         config = MarianConfig(
-            vocab_size=vocabulary,
-            d_model=model_dim,
-            dropout=DROPOUT,
+            vocab_size=vocabulary_size,
+            d_model=settings.model_dim,
+            dropout=settings.dropout,
             attention_dropout=0.0,
             activation_dropout=0.0,
             activation_function="relu",
@@ -100,19 +121,19 @@ class Marian(nn.Module):
         return outputs.logits
 
 
-def read_batches(source: str, target: str, vocabulary: list[str]) -> list[Batch]:
+def read_batches(settings: Settings, vocabulary: list[str]) -> list[Batch]:
     """Sorts pairs by length and cuts them into batches of at most so many padded tokens."""
     numbers = {piece: number for number, piece in enumerate(vocabulary)}
     sides = [
         [[numbers[piece] for piece in line.split(" ")] for line in read_lines(path)]
-        for path in (source, target)
+        for path in (settings.source, settings.target)
     ]
     pairs = sorted(zip(*sides, strict=True), key=lambda pair: max(map(len, pair)))
     batches: list[Batch] = []
     rows: list[tuple[list[int], list[int]]] = []
     for ids, others in pairs:
         others = [*others, END]
-        if (len(rows) + 1) * max(len(ids), len(others)) > TOKENS_PER_BATCH:
+        if (len(rows) + 1) * max(len(ids), len(others)) > settings.tokens_per_batch:
             batches.append(pad(rows))
             rows = []
         rows.append((ids, others))
@@ -139,28 +160,27 @@ def endless(batches: list[Batch]) -> Iterator[Batch]:
         yield from random.sample(batches, len(batches))
 
 
-def main(kind: str, source: str, target: str, vocabulary: str, *size: str) -> None:
+def main(settings: Settings) -> None:
     """Trains without end, and prints tokens a second."""
-    *shape, every = map(int, size)
-    pieces = ["<pad>", "</s>", "<unk>", *read_lines(vocabulary)]
-    model: nn.Module = (PlainTransformer if kind == "nn" else Marian)(len(pieces), *shape)
-    model.train()
+    vocabulary = ["<pad>", "</s>", "<unk>", *read_lines(settings.vocabulary)]
+    make: type[nn.Module] = {"nn": PlainTransformer, "marian": Marian}[settings.kind]
+    model = make(settings, len(vocabulary)).train()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9)
-    loss_of = nn.CrossEntropyLoss(ignore_index=PADDING, label_smoothing=LABEL_SMOOTHING)
+    loss_of = nn.CrossEntropyLoss(ignore_index=PADDING, label_smoothing=settings.label_smoothing)
+    batches = endless(read_batches(settings, vocabulary))
     tokens, began = 0, time.monotonic()
-    for step, (ids, labels) in zip(count(1), endless(read_batches(source, target, pieces))):
+    for step, (ids, labels) in zip(count(1), batches, strict=False):
         inputs = nn.functional.pad(labels[:, :-1], (1, 0), value=PADDING)
-        logits = model(ids, inputs)
-        loss = loss_of(logits.flatten(0, 1), labels.flatten())
+        loss = loss_of(model(ids, inputs).flatten(0, 1), labels.flatten())
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         tokens += int((ids != PADDING).sum() + (labels != PADDING).sum())
-        if step % every == 0:
+        if step % settings.updates_per_report == 0:
             speed = tokens / (time.monotonic() - began)
             print(f"step {step}: loss {loss.item():.3f}, {speed:.0f} tokens/s")
             tokens, began = 0, time.monotonic()
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(Settings(**json.loads(sys.argv[1])))
