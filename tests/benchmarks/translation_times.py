@@ -10,6 +10,8 @@ from tests.benchmarks.measure import alternate
 
 Engine = Callable[[Sequence[str]], object]  # translates sentences
 
+_REPEATS = 3
+
 
 def compare(
     title: str,
@@ -48,7 +50,7 @@ def time_by_length(
     rows, results = [["tokens", "seconds", "µs/token"]], {}
     for length, translate in translators.items():
         translate(sentences)  # makes the graph
-        taken = seconds(translate, sentences)
+        taken = statistics.median(seconds(translate, sentences) for _ in range(_REPEATS))
         results[length] = 1e6 * taken / (length * len(sentences))
         rows.append([str(length), f"{taken:.2f}", f"{results[length]:,.0f}"])
     show(f"{title}, {len(sentences)} sentences by length", rows)

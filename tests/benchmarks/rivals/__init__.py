@@ -1,6 +1,7 @@
 """Other systems, each in a virtual environment of its own."""
 
 import dataclasses
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -23,11 +24,16 @@ def environment(name: str, work: Path) -> Environment:
     The file lists everything, so nothing is resolved, and a rival may meet a newer library than
     it asks for.
     """
-    made = Environment(work / "environments" / name)
-    if not made.path.exists():
-        partial = made.path.with_suffix(".tmp")
-        subprocess.run([sys.executable, "-m", "venv", "--clear", str(partial)], check=True)
-        pip = [str(partial / "bin/python"), "-m", "pip", "install", "--quiet", "--no-deps"]
-        subprocess.run([*pip, "-r", str(Path(__file__).with_name(f"{name}.txt"))], check=True)
-        partial.rename(made.path)
-    return made
+    path = work / "environments" / name
+    if not path.exists():
+        python = str(path / "bin/python")
+        versions = str(Path(__file__).with_name(f"{name}.txt"))
+        try:
+            subprocess.run([sys.executable, "-m", "venv", str(path)], check=True)
+            subprocess.run(
+                [python, "-m", "pip", "install", "--quiet", "--no-deps", "-r", versions], check=True
+            )
+        except BaseException:
+            shutil.rmtree(path, ignore_errors=True)  # so that the next run begins anew
+            raise
+    return Environment(path)
