@@ -32,7 +32,7 @@ class FixedLength(Transformer):
     def search(self, source: Any, config: SearchConfig, *, end_id: int, **_: Any) -> Translations:
         """Translates with the cache, as `Transformer.search` does."""
         return search(
-            self.decode_step,
+            self.make_step(),
             self.start_search(source),
             length_limits=ops.full((ops.shape(source)[0],), self.length, dtype="int32"),
             end_id=end_id,
@@ -94,13 +94,13 @@ def saved_model(setup: Setup, beam_size: int, folder: Path) -> Engine:
 
 
 def ctranslate2(setup: Setup, beam_size: int, folder: Path, weights: str) -> Engine:
-    """Exports for CTranslate2 and loads it; text to text, as ours."""
+    """Exports for CTranslate2 and loads it; text to text, and a batch on each core, as ours."""
     import ctranslate2
 
     directory = folder / f"ctranslate2-{beam_size}-{weights}"
     save_ctranslate2(setup.run, setup.transformer, directory, weights=weights)
     engine = ctranslate2.Translator(
-        str(directory), compute_type=weights, inter_threads=1, intra_threads=THREADS
+        str(directory), compute_type=weights, inter_threads=THREADS, intra_threads=1
     )
     processor = sentencepiece.SentencePieceProcessor(
         model_file=str(setup.run.subwords_path("source"))
