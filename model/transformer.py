@@ -194,9 +194,10 @@ class Transformer(keras.Model):
         Returns:
             float32 `[B, T]`, log-probability in nats of each token of `target`; 0 for padding.
         """
-        log_probs = ops.log_softmax(self(source, target, training=False), axis=-1)
-        chosen = ops.take_along_axis(log_probs, target[:, :, None], axis=2)[:, :, 0]
-        return ops.where(ops.equal(target, PADDING_ID), 0.0, chosen)
+        logits = self(source, target, training=False)
+        chosen = ops.take_along_axis(logits, target[:, :, None], axis=2)[:, :, 0]
+        log_probs = chosen - ops.logsumexp(logits, axis=-1)
+        return ops.where(ops.equal(target, PADDING_ID), 0.0, log_probs)
 
     def _embed(self, embedding: SharedEmbedding, tokens: Tensor, positions: Tensor) -> Tensor:
         """Adds √D · embedding and positions in float32: bfloat16 cannot number far positions."""
