@@ -69,11 +69,18 @@ def test_beam_as_wide_as_the_language_finds_its_best(
         assert_same(each, search_everything(language, start, limit, config)[:width])
 
 
-def test_beam_as_wide_as_the_language_finds_the_best_behind_a_prefix() -> None:
-    language, config = ToyLanguage(5, seed=9), SearchConfig(beam_size=9, n_best=9, min_length=2)
+@pytest.mark.parametrize("rules", RULES.values(), ids=RULES)
+def test_beam_as_wide_as_the_language_finds_the_best_behind_a_prefix(rules: SearchConfig) -> None:
+    language, config = ToyLanguage(5, seed=9), dataclasses.replace(rules, beam_size=9, n_best=9)
     prefixes = [(3, 4), (), (2,), (4, 4)]
     prefix = np.array([[3, 4, 0], [0, 0, 0], [2, 0, 0], [4, 4, 0]])
-    found = language.search(STARTS, [4, 3, 3, 4], config, prefix=ops.convert_to_tensor(prefix))
+    found = language.search(
+        STARTS,
+        [4, 3, 3, 4],
+        config,
+        prefix=ops.convert_to_tensor(prefix),
+        source_mask=mask_of_source(4),
+    )
     for each, start, limit, begun in zip(found, STARTS, [4, 3, 3, 4], prefixes, strict=True):
         everything = search_everything(language, start, limit, config, begun)
         assert_same(each, everything[:9])
