@@ -12,6 +12,11 @@ from model.search import Prediction, Step
 Tensor = Any
 
 
+def average_log_probs(log_probs: Sequence[Tensor]) -> Tensor:
+    """Averages probabilities, of several models, that are given by their logarithms, in nats."""
+    return ops.logsumexp(ops.stack(log_probs), axis=0) - math.log(len(log_probs))
+
+
 def average_steps(steps: Sequence[Step]) -> Step:
     """Makes one step of several models': it averages their probabilities and their attention.
 
@@ -26,10 +31,9 @@ def average_steps(steps: Sequence[Step]) -> Step:
         past = tuple(each.past for each in predictions)
         if len(steps) == 1:  # no need to normalise what search normalises
             return predictions[0]._replace(past=past)
-        logits = ops.stack([ops.log_softmax(each.logits, axis=-1) for each in predictions])
+        logits = [ops.log_softmax(each.logits, axis=-1) for each in predictions]
         attention = ops.stack([each.attention for each in predictions])
-        logits = ops.logsumexp(logits, axis=0) - math.log(len(steps))
-        return Prediction(logits, past, ops.mean(attention, axis=0))
+        return Prediction(average_log_probs(logits), past, ops.mean(attention, axis=0))
 
     return step
 

@@ -182,11 +182,30 @@ class TrainedModel:
         "Which weights: averaged, best (by dev BLEU), last, a step, or auto: averaged if it "
         "exists, else last.",
     )
+
+    @property
+    def run_dirs(self) -> tuple[str, ...]:
+        """The directories of all runs, this one first."""
+        return (self.run_dir,)
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainedModels(TrainedModel):
+    """The trained model to use, or several as one.
+
+    A search flag that is not given keeps the value that the first run was trained with.
+    """
+
     ensemble: tuple[str, ...] = _field(
         (),
         "More run directories, of models with the same subwords, whose predictions are averaged "
         "with those of --run_dir; the same --checkpoint of each.",
     )
+
+    @property
+    def run_dirs(self) -> tuple[str, ...]:
+        """The directories of all runs, that of --run_dir first."""
+        return (self.run_dir, *self.ensemble)
 
 
 def _require(condition: bool, expected: str, received: object) -> None:

@@ -77,7 +77,7 @@ def evaluate_dev(
 ) -> dict[str, float]:
     """Returns `nll` (nats per target token), `perplexity` and `bleu` (sacreBLEU) on dev."""
     losses = evaluate_loss(
-        translator.transformer, dataset, "dev", tokens_per_batch=run.training.tokens_per_batch
+        translator.models, dataset, "dev", tokens_per_batch=run.training.tokens_per_batch
     )
     scores, _ = evaluate_bleu(translator, dataset, "dev", sentences=sentences)
     return {**losses, "bleu": scores.sacrebleu}

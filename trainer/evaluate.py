@@ -23,7 +23,7 @@ from pipeline.errors import UserError
 from pipeline.inputs import Text
 from pipeline.registry import evaluation_part, fetch_part
 from pipeline.schema import Dataset, load_dataset, write_atomically
-from trainer.config import TrainedModel
+from trainer.config import TrainedModels
 from trainer.run_directory import check_vocabularies, load_run
 from trainer.startup import start_tensorflow
 from trainer.texts import read_text
@@ -75,7 +75,7 @@ class EvaluationConfig:
 
 def main(_: list[str]) -> None:
     """Reads the flags, evaluates, prints and writes the scores."""
-    model = cli.config_from_flags(TrainedModel)
+    model = cli.config_from_flags(TrainedModels)
     config = cli.config_from_flags(EvaluationConfig)
     run = load_run(model.run_dir)
     search = cli.override_from_flags(run.search)
@@ -97,16 +97,17 @@ def main(_: list[str]) -> None:
     about = {
         "step": checkpoint.step,
         "averaged_steps": list(checkpoint.sources),
+        "ensemble": list(model.ensemble),
         "train_seconds": round(checkpoint.train_seconds, 1),
         "dataset": dataset.fingerprint,
         **dataclasses.asdict(search),
     }
     for name, (source, references) in texts.items():
         losses = {}
-        if name in dataset.splits and not model.ensemble:
+        if name in dataset.splits:
             with damage_explained(dataset):
                 losses = evaluate_loss(
-                    translator.transformer,
+                    translator.models,
                     dataset,
                     name,
                     tokens_per_batch=run.training.tokens_per_batch,
@@ -201,6 +202,6 @@ def _print(result: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    for config in (TrainedModel, EvaluationConfig, SearchConfig):
+    for config in (TrainedModels, EvaluationConfig, SearchConfig):
         cli.define_flags(config)
     cli.run(main)

@@ -8,6 +8,7 @@ from typing import Any
 import sacrebleu
 import tensorflow as tf
 
+from model.ensemble import average_log_probs
 from model.transformer import Transformer
 from pipeline.schema import Dataset
 from trainer.input import Batch, evaluation_batches, make_buckets
@@ -28,25 +29,28 @@ class Scores:
 
 
 def evaluate_loss(
-    transformer: Transformer, dataset: Dataset, split: str, *, tokens_per_batch: int
+    models: Sequence[Transformer], dataset: Dataset, split: str, *, tokens_per_batch: int
 ) -> dict[str, float]:
     """Computes the plain cross-entropy of a split and its perplexity, per subword.
+
+    Several models are one, of the average of their probabilities.
 
     Returns:
         `nll`, nats per target token, end symbols included and not smoothed; `perplexity`, its
         exponential (Table 3 reports the same, per word-piece).
     """
     buckets = make_buckets(dataset, split, tokens_per_batch=tokens_per_batch, parts=1)
-    totals = [_sum_nll(transformer, batch) for batch in evaluation_batches(buckets)]
+    totals = [_sum_nll(tuple(models), batch) for batch in evaluation_batches(buckets)]
     nll = sum(float(nll) for nll, _ in totals) / sum(float(tokens) for _, tokens in totals)
     return {"nll": nll, "perplexity": math.exp(min(nll, 700.0))}
 
 
 @tf.function(reduce_retracing=True, autograph=False)
-def _sum_nll(transformer: Transformer, batch: Batch) -> tuple[tf.Tensor, tf.Tensor]:
+def _sum_nll(models: tuple[Transformer, ...], batch: Batch) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns the nats and the number of the real target tokens; traced once for each model."""
-    nll = -tf.reduce_sum(transformer.token_log_probs(batch["source"], batch["target"]))
-    return nll, tf.math.count_nonzero(batch["target"], dtype=tf.float32)
+    source, target = batch["source"], batch["target"]
+    log_probs = average_log_probs([model.token_log_probs(source, target) for model in models])
+    return -tf.reduce_sum(log_probs), tf.math.count_nonzero(batch["target"], dtype=tf.float32)
 
 
 def score(translations: Sequence[str], references: Sequence[str]) -> Scores:

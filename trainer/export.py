@@ -4,9 +4,10 @@
     python -m trainer.export --run_dir=runs/demo --output_dir=exported/ct2 --format=ctranslate2
 
 A SavedModel's signature serving_default takes `text`, string [batch], and gives `translation`,
-string [batch], and `score`, float32 [batch]; translate_nbest, score and translate_ids are beside
-it. It holds its own subwords; who loads it needs TensorFlow and the TensorFlow Text ops, which TF
-Serving links, and nothing of this repository. export.json beside the model says what was exported.
+string [batch], and `score`, float32 [batch]; translate_nbest, translate_with_prefix, score and
+translate_ids are beside it. It holds its own subwords; who loads it needs TensorFlow and the
+TensorFlow Text ops, which TF Serving links, and nothing of this repository. export.json beside the
+model says what was exported.
 """
 
 import dataclasses
@@ -23,7 +24,7 @@ from model.config import SearchConfig
 from pipeline import cli
 from pipeline.errors import UserError
 from pipeline.schema import write_atomically
-from trainer.config import TrainedModel
+from trainer.config import TrainedModels
 from trainer.run_directory import load_run
 from trainer.startup import start_tensorflow
 
@@ -66,9 +67,13 @@ class ExportTarget:
 
 def main(_: list[str]) -> None:
     """Reads the flags, exports, and says how to use the result."""
-    model = cli.config_from_flags(TrainedModel)
+    model = cli.config_from_flags(TrainedModels)
     target = cli.config_from_flags(ExportTarget)
     output_dir = Path(target.output_dir)
+    if target.format == "ctranslate2" and model.ensemble:
+        raise UserError(
+            "received --ensemble and --format=ctranslate2, which holds one model: leave one out"
+        )
     run = load_run(model.run_dir)
     search = cli.override_from_flags(run.search)
     if output_dir.exists() and not (output_dir / _ABOUT).exists():
@@ -97,6 +102,7 @@ def main(_: list[str]) -> None:
         "weights": target.weights,
         "bytes": size,
         "run_dir": model.run_dir,
+        "ensemble": list(model.ensemble),
         "step": checkpoint.step,
         "averaged_steps": list(checkpoint.sources),
         "source_language": run.data["source_language"],
@@ -116,6 +122,6 @@ def main(_: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    for config in (TrainedModel, ExportTarget, SearchConfig):
+    for config in (TrainedModels, ExportTarget, SearchConfig):
         cli.define_flags(config)
     cli.run(main)

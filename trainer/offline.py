@@ -6,6 +6,7 @@ still right. At the end the parts become the output, in order. Blocks are indepe
 of workers may translate them.
 """
 
+import contextlib
 import dataclasses
 import hashlib
 import itertools
@@ -18,7 +19,7 @@ from absl import logging
 from model.config import SearchConfig
 from pipeline import storage
 from pipeline.errors import UserError
-from trainer.config import TrainedModel
+from trainer.config import TrainedModels
 from trainer.run_directory import load_run
 from trainer.startup import start_tensorflow
 
@@ -28,29 +29,33 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Model:
-    """What to translate with: an exported model, or a run's checkpoint and how to search.
+    """What to translate with: an exported model, or checkpoints of runs and how to search.
+
+    With prefixes, it takes what translations begin with as well.
 
     Raises:
         UserError: also later, on use: there is no such model.
     """
 
     saved_model: str | None
-    run_dir: str = ""
-    checkpoint: str = ""
-    search: SearchConfig = dataclasses.field(default_factory=SearchConfig)
+    trained: TrainedModels = TrainedModels()
+    search: SearchConfig = SearchConfig()
+    with_prefixes: bool = False
 
     def load(self) -> "Translate":
         """Returns the function that translates."""
         start_tensorflow(one_thread_per_op=True)
-        from trainer.saved_model import load_saved_model
+        from trainer.saved_model import DEFAULT_SIGNATURE, WITH_PREFIX, load_saved_model
         from trainer.translator import load_translator
 
         if self.saved_model:
-            return load_saved_model(self.saved_model)
-        translator, _ = load_translator(
-            load_run(self.run_dir), TrainedModel(self.run_dir, self.checkpoint), self.search
-        )
-        return lambda text: translator.translate(text)  # and so keeps the translator alive
+            signature = WITH_PREFIX if self.with_prefixes else DEFAULT_SIGNATURE
+            return load_saved_model(self.saved_model, signature)
+        run = load_run(self.trained.run_dir)
+        translator, _ = load_translator(run, self.trained, self.search)
+        if self.with_prefixes:  # functions of our own keep the translator alive
+            return lambda text, prefix: translator.translate_with_prefix(text, prefix)
+        return lambda text: translator.translate(text)
 
     def identity(self) -> bytes:
         """Returns a digest of all that decides a translation: the weights and the search."""
@@ -60,66 +65,100 @@ class Model:
 
         if self.saved_model:
             return hashlib.sha256(find_fingerprint(self.saved_model).read_bytes()).digest()
-        checkpoint = find_checkpoint(Path(self.run_dir), self.checkpoint)
-        weights = (checkpoint.path / "weights.npz").read_bytes()
-        return hashlib.sha256(repr(self.search).encode() + weights).digest()
+        digest = hashlib.sha256(repr(self.search).encode())
+        for run_dir in self.trained.run_dirs:
+            checkpoint = find_checkpoint(Path(run_dir), self.trained.checkpoint)
+            digest.update((checkpoint.path / "weights.npz").read_bytes())
+        return digest.digest()
+
+
+@dataclasses.dataclass(frozen=True)
+class Lines:
+    """Where some lines of a file are: bytes."""
+
+    path: str
+    start: int
+    size: int
+
+    def read(self) -> list[str]:
+        """Returns the lines."""
+        return _decode(storage.read_range(self.path, self.start, self.size), self.path)
 
 
 @dataclasses.dataclass(frozen=True)
 class TextBlock:
-    """Some lines of a file, and the name of the part that will hold their translations."""
+    """Some sentences, and the name of the part that will hold their translations.
+
+    columns: their text, and their prefixes, if they have any.
+    """
 
     name: str
-    path: str
-    start: int  # byte
-    size: int  # bytes
+    columns: tuple[Lines, ...]
     lines: int
 
 
-def read_blocks(file: BinaryIO, block_lines: int, name: str) -> Iterator[list[str]]:
-    r"""Yields the lines of a file, `block_lines` at a time, split on "\n" alone.
+def read_blocks(
+    files: Sequence[BinaryIO], block_lines: int, names: Sequence[str]
+) -> Iterator[list[list[str]]]:
+    r"""Yields the lines of parallel files, `block_lines` of each at a time, split on "\n" alone.
 
     Raises:
-        UserError: a line is not UTF-8; says which.
+        UserError: a line is not UTF-8, or one file has fewer lines; says which.
     """
     for number in itertools.count():
-        data = b"".join(itertools.islice(file, block_lines))
-        if not data:
+        data = [b"".join(itertools.islice(file, block_lines)) for file in files]
+        if not any(data):
             return
-        yield _decode(data, name, first_line=number * block_lines + 1)
+        before = number * block_lines
+        columns = [
+            _decode(each, name, first_line=before + 1)
+            for each, name in zip(data, names, strict=True)
+        ]
+        lengths = [len(column) for column in columns]
+        if min(lengths) < max(lengths):
+            shorter, longer = (names[lengths.index(end(lengths))] for end in (min, max))
+            raise UserError(
+                f"{shorter} ends after line {before + min(lengths)} and {longer} goes on: "
+                "expected line n of one to belong to line n of the other"
+            )
+        yield columns
 
 
-def list_blocks(path: str, block_lines: int, model: Model) -> list[TextBlock]:
-    """Reads a file once and returns its blocks.
+def list_blocks(paths: Sequence[str], block_lines: int, model: Model) -> list[TextBlock]:
+    """Reads a text, and the prefixes of its translations if it has any, once.
 
     Raises:
-        UserError: a line is not UTF-8, or there is no such model.
+        UserError: as `read_blocks`, or there is no such model.
     """
-    identity, start = model.identity(), 0
+    identity, starts = model.identity(), [0 for _ in paths]
     blocks: list[TextBlock] = []
-    with storage.open_file(path) as file:
-        for lines in read_blocks(file, block_lines, path):
-            data = "\n".join(lines).encode()
-            digest = hashlib.sha256(identity + data).hexdigest()[:16]
-            size = file.tell() - start
-            name = f"{len(blocks):06d}-{digest}.txt"
-            blocks.append(TextBlock(name, path, start, size, len(lines)))
-            start += size
+    with contextlib.ExitStack() as stack:
+        files = [stack.enter_context(storage.open_file(path)) for path in paths]
+        for columns in read_blocks(files, block_lines, paths):
+            data = b"".join(_digest("\n".join(lines).encode()) for lines in columns)
+            name = f"{len(blocks):06d}-{_digest(identity + data).hex()[:16]}.txt"
+            ends = [file.tell() for file in files]
+            places = zip(paths, starts, ends, strict=True)
+            lines = tuple(Lines(path, start, end - start) for path, start, end in places)
+            blocks.append(TextBlock(name, lines, len(columns[0])))
+            starts = ends
     return blocks
 
 
 def translate_block(block: TextBlock, folder: str, translate: "Translate") -> None:
     """Translates a block into its part in `folder`, which then exists as a whole."""
-    data = storage.read_range(block.path, block.start, block.size)
-    translations = translate_lines(_decode(data, block.path), translate)
+    translations = translate_lines([lines.read() for lines in block.columns], translate)
     storage.write_atomically(f"{folder}/{block.name}", to_text(translations))
 
 
-def translate_lines(lines: Sequence[str], translate: "Translate") -> list[str]:
-    """Translates lines, and says how many were too long to be translated as a whole."""
+def translate_lines(columns: Sequence[Sequence[str]], translate: "Translate") -> list[str]:
+    """Translates sentences, with prefixes or without.
+
+    Says how many sentences were too long to be translated as a whole.
+    """
     from trainer.translator import translate_all
 
-    translations = translate_all(translate, lines)
+    translations = translate_all(translate, *columns)
     if cut := sum(translation.source_tokens_cut > 0 for translation in translations):
         logging.warning("%d sentences were longer than --max_source_length and cut there", cut)
     return [translation.text for translation in translations]
@@ -137,9 +176,13 @@ def join_parts(blocks: Sequence[TextBlock], folder: str, output: str) -> None:
     storage.delete(folder)
 
 
+def _digest(data: bytes) -> bytes:
+    return hashlib.sha256(data).digest()
+
+
 def _decode(data: bytes, name: str, first_line: int = 1) -> list[str]:
     try:
-        return data.decode("utf-8").removesuffix("\n").split("\n")
+        return data.decode("utf-8").removesuffix("\n").split("\n") if data else []
     except UnicodeDecodeError as error:
         line = first_line + data[: error.start].count(b"\n")
         raise UserError(

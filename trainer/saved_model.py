@@ -1,6 +1,6 @@
 """The SavedModel: a translator's graph, weights and subwords, for TF Serving or any TensorFlow.
 
-It has four signatures, the methods of `trainer.translator.Translator`, and needs TensorFlow and its
+It has five signatures, the methods of `trainer.translator.Translator`, and needs TensorFlow and its
 Text ops, nothing of this repository.
 """
 
@@ -16,6 +16,7 @@ from trainer.startup import silent_stderr
 from trainer.translator import Translate, Translator
 
 DEFAULT_SIGNATURE = "serving_default"
+WITH_PREFIX = "translate_with_prefix"
 _WARMUP_WORDS = (1, 16, 48)  # of the sentences of a warm-up request
 
 
@@ -26,9 +27,9 @@ class ServedTranslator(tf.Module):
     """
 
     def __init__(self, translator: Translator, weights: str) -> None:
-        """Copies the translator's weights as `weights`: "float32", "bfloat16" or "float16"."""
+        """Copies the weights of all its models as "float32", "bfloat16" or "float16"."""
         super().__init__(name="translator")
-        variables = translator.transformer.variables
+        variables = [each for model in translator.models for each in model.variables]
         self.weights = [
             tf.Variable(tf.cast(each.value, weights), trainable=False, name=each.path)
             for each in variables
@@ -37,6 +38,7 @@ class ServedTranslator(tf.Module):
         methods = {
             DEFAULT_SIGNATURE: translator.translate,
             "translate_nbest": translator.translate_nbest,
+            WITH_PREFIX: translator.translate_with_prefix,
             "score": translator.score,
             "translate_ids": translator.translate_ids,
         }
@@ -73,6 +75,7 @@ def save_translator(translator: Translator, directory: Path, *, weights: str) ->
         {
             DEFAULT_SIGNATURE: {"text": sentences},
             "translate_nbest": {"text": sentences},
+            WITH_PREFIX: {"text": sentences, "prefix": sentences},
             "score": {"text": sentences, "translation": sentences},
             "translate_ids": {"tokens": tf.constant([[END_ID]])},
         }
@@ -100,11 +103,16 @@ def load_saved_model(directory: str, signature: str = DEFAULT_SIGNATURE) -> Tran
     """Loads a signature of what `trainer.export` wrote, with the Text ops that it needs.
 
     Raises:
-        UserError: if there is no SavedModel in `directory`.
+        UserError: if there is no SavedModel in `directory`, or it was exported without it.
     """
     find_fingerprint(directory)
     with silent_stderr():
         model = tf.saved_model.load(directory)
+    if signature not in model.signatures:
+        raise UserError(
+            f"the SavedModel in {directory} has no signature {signature}, only "
+            f"{', '.join(model.signatures)}: export it again with python -m trainer.export"
+        )
     function = model.signatures[signature]
     function.keep_alive = model  # a signature alone would let go of the variables
     return function

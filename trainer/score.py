@@ -20,7 +20,7 @@ from model.config import SearchConfig
 from pipeline import cli
 from pipeline.errors import UserError
 from pipeline.schema import write_atomically
-from trainer.config import TrainedModel
+from trainer.config import TrainedModels
 from trainer.run_directory import load_run
 from trainer.startup import start_tensorflow
 
@@ -39,7 +39,7 @@ class ScoredText:
 def main(_: list[str]) -> None:
     """Reads the flags and both texts, scores, and writes."""
     files = cli.config_from_flags(ScoredText)
-    model = cli.config_from_flags(TrainedModel)
+    model = cli.config_from_flags(TrainedModels)
     source, target = _read(files.source_file), _read(files.target_file)
     if len(source) != len(target):
         raise UserError(
@@ -68,6 +68,6 @@ def _read(path: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    for config in (TrainedModel, ScoredText, SearchConfig):
+    for config in (TrainedModels, ScoredText, SearchConfig):
         cli.define_flags(config)
     cli.run(main)

@@ -4,6 +4,8 @@ r"""Translates text, one sentence a line, with a run or with an exported SavedMo
     python -m trainer.translate --saved_model=DIR --input_file=news.en --output_file=news.de
     python -m trainer.translate --saved_model=DIR --input_file=news.en --output_file=news.de \
         --runner=DirectRunner --num_workers=8
+    python -m trainer.translate --run_dir=runs/a --ensemble=runs/b,runs/c --prefix_file=begun.de \
+        --input_file=news.en --output_file=news.de
 
 Line n of the output translates line n of the input. With --output_file, finished blocks of lines
 are kept in OUTPUT_FILE.parts: killed at any moment, the same command goes on, and OUTPUT_FILE
@@ -11,6 +13,7 @@ appears as a whole at the end. With --runner, blocks are translated on the worke
 options of Apache Beam may follow.
 """
 
+import contextlib
 import dataclasses
 import logging as standard_logging
 import sys
@@ -23,7 +26,7 @@ from pipeline import cli, storage, usage
 from pipeline.errors import UserError
 from pipeline.progress import Progress
 from trainer import offline
-from trainer.config import TrainedModel
+from trainer.config import TrainedModels
 from trainer.run_directory import load_run
 
 
@@ -45,6 +48,13 @@ class TextFiles:
     )
     output_file: str | None = field(
         default=None, metadata={"help": "File for the translations; standard output if not given."}
+    )
+    prefix_file: str | None = field(
+        default=None,
+        metadata={
+            "help": "UTF-8 text whose line n is what the translation of line n must begin with, "
+            "best in whole words; a blank line leaves it free."
+        },
     )
     block_lines: int = field(
         default=2_000,
@@ -68,13 +78,20 @@ class TextFiles:
         if self.runner and not self.output_file:
             raise ValueError("received --runner without --output_file: workers write files")
 
+    @property
+    def columns(self) -> list[str | None]:
+        """The texts that belong together line by line; None for standard input."""
+        return [self.input_file, self.prefix_file] if self.prefix_file else [self.input_file]
+
 
 def main(argv: list[str]) -> None:
     """Reads the flags, then translates to a file or to standard output."""
     files = cli.config_from_flags(TextFiles)
     if not files.runner and argv[1:]:
         cli.refuse_unknown(argv[1], usage.our_flags(flags.FLAGS))
-    model = _read_model(files.saved_model)
+    model = dataclasses.replace(
+        _read_model(files.saved_model), with_prefixes=files.prefix_file is not None
+    )
     if files.output_file:
         _translate_file(files, files.output_file, model, argv[1:])
     else:
@@ -83,7 +100,7 @@ def main(argv: list[str]) -> None:
 
 def _read_model(saved_model: str | None) -> offline.Model:
     """Raises UserError if flags of a run are given for a SavedModel, which would ignore them."""
-    ignored = cli.given_flags(TrainedModel) + cli.given_flags(SearchConfig)
+    ignored = cli.given_flags(TrainedModels) + cli.given_flags(SearchConfig)
     if saved_model and ignored:
         raise UserError(
             f"received --saved_model and --{ignored[0]}: which weights and how to search was "
@@ -91,28 +108,32 @@ def _read_model(saved_model: str | None) -> offline.Model:
         )
     if saved_model:
         return offline.Model(saved_model)
-    trained = cli.config_from_flags(TrainedModel)
+    trained = cli.config_from_flags(TrainedModels)
     search = cli.override_from_flags(load_run(trained.run_dir).search)
-    if trained.ensemble:
+    if search.n_best > 1:
         raise UserError(
-            "received --ensemble: trainer.translate takes one run; give --ensemble to "
-            "trainer.export, and its --output_dir here as --saved_model"
+            f"received --n_best={search.n_best}: a line of the output is one translation; the "
+            "signature translate_nbest of an exported model gives several"
         )
-    return offline.Model(None, trained.run_dir, trained.checkpoint, search)
+    return offline.Model(None, trained, search)
 
 
 def _translate_stream(files: TextFiles, model: offline.Model) -> None:
     """Translates block by block to standard output."""
     from tqdm import tqdm
 
-    source = storage.open_file(files.input_file) if files.input_file else sys.stdin.buffer
-    name = files.input_file or "standard input"
-    translate = model.load()
-    with source, tqdm(unit=" lines", disable=None) as progress:
-        for lines in offline.read_blocks(source, files.block_lines, name):
-            sys.stdout.buffer.write(offline.to_text(offline.translate_lines(lines, translate)))
+    names = [path or "standard input" for path in files.columns]
+    with contextlib.ExitStack() as stack:
+        texts = [
+            stack.enter_context(storage.open_file(path) if path else sys.stdin.buffer)
+            for path in files.columns
+        ]
+        translate = model.load()
+        progress = stack.enter_context(tqdm(unit=" lines", disable=None))
+        for columns in offline.read_blocks(texts, files.block_lines, names):
+            sys.stdout.buffer.write(offline.to_text(offline.translate_lines(columns, translate)))
             sys.stdout.buffer.flush()
-            progress.update(len(lines))
+            progress.update(len(columns[0]))
 
 
 def _translate_file(
@@ -121,11 +142,8 @@ def _translate_file(
     """Translates into parts, those that are missing, then joins them."""
     folder = f"{output}.parts"
     storage.make_folder(folder)
-    source = files.input_file
-    if source is None:
-        source = f"{folder}/standard-input"
-        storage.write_atomically(source, sys.stdin.buffer.read())
-    blocks = offline.list_blocks(source, files.block_lines, model)
+    paths = [path or _keep_standard_input(folder) for path in files.columns]
+    blocks = offline.list_blocks(paths, files.block_lines, model)
     done = storage.entries(folder)
     waiting = [block for block in blocks if block.name not in done]
     if len(waiting) < len(blocks):
@@ -141,6 +159,13 @@ def _translate_file(
                 offline.translate_block(block, folder, translate)
     offline.join_parts(blocks, folder, output)
     logging.info("%d translations written: %s", sum(block.lines for block in blocks), output)
+
+
+def _keep_standard_input(folder: str) -> str:
+    """Writes standard input to a file in `folder` and returns its path."""
+    path = f"{folder}/standard-input"
+    storage.write_atomically(path, sys.stdin.buffer.read())
+    return path
 
 
 def _translate_with_beam(
@@ -162,6 +187,6 @@ def _translate_with_beam(
 
 
 if __name__ == "__main__":
-    for config in (TextFiles, TrainedModel, SearchConfig):
+    for config in (TextFiles, TrainedModels, SearchConfig):
         cli.define_flags(config)
     cli.run(main, allow_unknown=True)

@@ -6,7 +6,6 @@ same translations. Any bytes are taken: invalid UTF-8 becomes U+FFFD, a sentence
 """
 
 import dataclasses
-import math
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,11 +14,12 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from model.config import SearchConfig
+from model.ensemble import average_log_probs
 from model.penalties import length_penalty
 from model.search import Translations
 from model.transformer import Transformer
 from pipeline.errors import UserError
-from pipeline.schema import END_ID, SIDES
+from pipeline.schema import END_ID, PADDING_ID, SIDES
 from trainer.checkpoint_files import Checkpoint
 from trainer.checkpoints import find_checkpoint, load_weights
 from trainer.config import TrainedModel
@@ -69,6 +69,11 @@ class Translator(tf.Module):
         self.search = search
         self.ensemble = list(ensemble)
 
+    @property
+    def models(self) -> list[Transformer]:
+        """The model and an ensemble's others."""
+        return [self.transformer, *self.ensemble]
+
     @tf.function(input_signature=[_texts("text")], autograph=False)
     def translate(self, text: tf.Tensor) -> Tensors:
         """Translates sentences.
@@ -81,13 +86,22 @@ class Translator(tf.Module):
             log-probability in nats divided by the length penalty; `source_tokens_cut`, int32
             `[B]`, subwords left out at the end of a sentence that was too long.
         """
-        source, cut = cut_ids(self.source_ops.tokenize(text), self.search.max_source_length)
-        found = self._search(source, n_best=1)
-        return {
-            "translation": self.target_ops.detokenize(found.tokens[:, 0]),
-            "score": found.scores[:, 0],
-            "source_tokens_cut": cut,
-        }
+        return self._translate(text)
+
+    @tf.function(input_signature=[_texts("text"), _texts("prefix")], autograph=False)
+    def translate_with_prefix(self, text: tf.Tensor, prefix: tf.Tensor) -> Tensors:
+        """Translates sentences into translations that begin as given.
+
+        Args:
+            text: string `[B]`, UTF-8, one sentence each.
+            prefix: string `[B]`, the beginning of each translation, best in whole words; a blank
+                one leaves the translation free. At most `max_source_length` subwords of it count.
+
+        Returns:
+            what `translate` does, of the translation with its prefix.
+        """
+        ids = self.target_ops.tokenize(prefix)[:, : self.search.max_source_length]
+        return self._translate(text, tf.where(ids == END_ID, PADDING_ID, ids))
 
     @tf.function(input_signature=[_texts("text")], autograph=False)
     def translate_nbest(self, text: tf.Tensor) -> Tensors:
@@ -125,7 +139,7 @@ class Translator(tf.Module):
         config = self.search
         longest = config.max_source_length + config.extra_length
         target, _ = cut_ids(self.target_ops.tokenize(translation), longest)
-        log_probability = tf.reduce_sum(self.token_log_probs(text, target), axis=1)
+        log_probability = tf.reduce_sum(self._token_log_probs(text, target), axis=1)
         tokens = count_ids(target)
         return {
             "log_probability": log_probability,
@@ -153,9 +167,22 @@ class Translator(tf.Module):
         cut, _ = cut_ids(source, self.search.max_source_length)
         return self._search(cut, n_best=self.search.beam_size)
 
-    def _search(self, source: tf.Tensor, *, n_best: int) -> Translations:
+    def _translate(self, text: tf.Tensor, prefix: tf.Tensor | None = None) -> Tensors:
+        source, cut = cut_ids(self.source_ops.tokenize(text), self.search.max_source_length)
+        found = self._search(source, n_best=1, prefix=prefix)
+        return {
+            "translation": self.target_ops.detokenize(found.tokens[:, 0]),
+            "score": found.scores[:, 0],
+            "source_tokens_cut": cut,
+        }
+
+    def _search(
+        self, source: tf.Tensor, *, n_best: int, prefix: tf.Tensor | None = None
+    ) -> Translations:
         config = dataclasses.replace(self.search, n_best=n_best)
-        return self.transformer.search(source, config, end_id=END_ID, ensemble=self.ensemble)
+        return self.transformer.search(
+            source, config, end_id=END_ID, prefix=prefix, ensemble=self.ensemble
+        )
 
     @tf.function(
         input_signature=[
@@ -169,10 +196,11 @@ class Translator(tf.Module):
 
         An ensemble's probabilities are averaged, as in search.
         """
+        return self._token_log_probs(text, target)
+
+    def _token_log_probs(self, text: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
         source, _ = cut_ids(self.source_ops.tokenize(text), self.search.max_source_length)
-        models = [self.transformer, *self.ensemble]
-        each = tf.stack([model.token_log_probs(source, target) for model in models])
-        return tf.reduce_logsumexp(each, axis=0) - math.log(len(models))
+        return average_log_probs([model.token_log_probs(source, target) for model in self.models])
 
 
 def make_transformer(run: Run) -> Transformer:
@@ -201,13 +229,13 @@ def load_translator(
 
     Args:
         run: the first run, which has checkpoints.
-        model: which checkpoint, and the other runs.
+        model: which checkpoint, and the runs of an ensemble.
         config: how to search.
 
     Raises:
         UserError: if a run has no such checkpoint, or other subwords than the first.
     """
-    others = [load_run(directory) for directory in model.ensemble]
+    others = [load_run(directory) for directory in model.run_dirs[1:]]
     for other in others:
         if other.vocabularies != run.vocabularies:
             raise UserError(
@@ -227,15 +255,20 @@ def _load_transformer(run: Run, checkpoint_name: str) -> tuple[Transformer, Chec
     return transformer, checkpoint
 
 
-def translate_all(translate: Translate, sentences: Sequence[str]) -> list[Translation]:
+def translate_all(
+    translate: Translate, sentences: Sequence[str], prefixes: Sequence[str] | None = None
+) -> list[Translation]:
     """Translates any number of sentences in batches of similar length, and keeps their order.
 
     The steps of search are too small to share among processor cores: each core has a batch.
 
     Args:
-        translate: `Translator.translate`, or an exported model's `serving_default`.
+        translate: `Translator.translate`, or an exported model's `serving_default`; with prefixes
+            `translate_with_prefix`.
         sentences: one sentence each.
+        prefixes: what the translation of each begins with.
     """
+    inputs = {"text": sentences} if prefixes is None else {"text": sentences, "prefix": prefixes}
     order = sorted(range(len(sentences)), key=lambda row: -len(sentences[row]))
     batches = [
         order[start : start + _SENTENCES_PER_BATCH]
@@ -243,7 +276,9 @@ def translate_all(translate: Translate, sentences: Sequence[str]) -> list[Transl
     ]
 
     def translate_batch(rows: list[int]) -> list[Translation]:
-        result = translate(text=tf.constant([sentences[row] for row in rows]))
+        result = translate(
+            **{name: tf.constant([texts[row] for row in rows]) for name, texts in inputs.items()}
+        )
         columns = (result[name].numpy() for name in ("translation", "score", "source_tokens_cut"))
         return [
             Translation(text.decode("utf-8"), float(score), int(cut))

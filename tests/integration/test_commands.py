@@ -133,9 +133,13 @@ def test_several_test_sets_are_compared_with_a_baseline_and_one_model_with_its_e
         f"--ensemble={trained}",
     )  # fmt: skip
     for split in ("dev", "test"):
-        result = json.loads((run_dir / f"evaluation-{split}.json").read_text())
+        baseline, result = (
+            json.loads((each / f"evaluation-{split}.json").read_text())
+            for each in (trained, run_dir)
+        )
         assert result["beside_baseline"]["bleu"]["baseline"] == result["sacrebleu"]
         assert result["metrics"]["chrf"]["low"] <= result["metrics"]["chrf"]["score"]
+        assert result["perplexity"] == pytest.approx(baseline["perplexity"])
 
 
 def test_given_translations_are_scored_token_by_token(trained: Path, tmp_path: Path) -> None:
@@ -172,7 +176,7 @@ def test_workers_finish_a_translation_that_was_begun(trained: Path, tmp_path: Pa
     model = str(trained / "saved_model")
     lines = [source for source, _ in generate_pairs("dev")[:7]]
     (tmp_path / "in").write_text("".join(f"{line}\n" for line in lines), "utf-8")
-    first, *_ = list_blocks(str(tmp_path / "in"), 2, Model(model))
+    first, *_ = list_blocks([str(tmp_path / "in")], 2, Model(model))
     (tmp_path / "out.parts").mkdir()
     (tmp_path / "out.parts" / first.name).write_text("done\nbefore\n")
     result = run(
@@ -193,14 +197,24 @@ def test_evaluating_on_other_subwords_is_refused(trained: Path, tmp_path: Path) 
     assert f"--subwords_model={trained}/subwords.model" in line
 
 
-def test_translate_reads_and_writes_files(trained: Path, tmp_path: Path) -> None:
+def test_several_translations_of_a_line_are_refused(trained: Path) -> None:
+    line = refuse("-m", "trainer.translate", f"--run_dir={trained}", "--n_best=2")
+    assert "translate_nbest" in line
+
+
+def test_translate_reads_and_writes_files_with_prefixes_and_an_ensemble(
+    trained: Path, tmp_path: Path
+) -> None:
     (tmp_path / "in").write_text("The dog sleeps.\n", "utf-8")
+    (tmp_path / "prefixes").write_text("Der Hund\n", "utf-8")
     translated = succeed(
         "-m", "trainer.translate", f"--run_dir={trained}", "--checkpoint=last",
+        f"--ensemble={trained}", f"--prefix_file={tmp_path / 'prefixes'}",
         f"--input_file={tmp_path / 'in'}", f"--output_file={tmp_path / 'out'}",
     )  # fmt: skip
     assert translated == ""
-    assert len((tmp_path / "out").read_text("utf-8").splitlines()) == 1
+    (line,) = (tmp_path / "out").read_text("utf-8").splitlines()
+    assert line.startswith("Der Hund")
 
 
 def test_pages_show_the_run_and_what_it_attends_to(trained: Path, tmp_path: Path) -> None:
@@ -326,6 +340,10 @@ def test_a_run_of_another_configuration_is_refused(trained: Path, dataset: Path)
         (["trainer.translate", "--saved_model=none", "--runner=Any"], "without --output_file"),
         (["trainer.translate", "--saved_model=none", "--worker_zone=a"], "unknown flag"),
         (["trainer.export", "--output_dir=x", "--weights=int8"], "--format=ctranslate2 has int8"),
+        (
+            ["trainer.export", "--output_dir=x", "--format=ctranslate2", "--ensemble=y"],
+            "received --ensemble and --format=ctranslate2",
+        ),
     ],
 )
 def test_a_mistake_is_one_line_that_names_it(arguments: list[str], expected: str) -> None:

@@ -61,7 +61,7 @@ def test_nll_is_the_mean_over_the_target_tokens_of_the_split(
     assert len(pairs) == tiny_dataset.splits["test"].pairs
     total = sum(nll_of(transformer, source, target) for source, target in pairs)
     expected = total / sum(len(target) for _, target in pairs)
-    values = evaluate_loss(transformer, tiny_dataset, "test", tokens_per_batch=100)
+    values = evaluate_loss([transformer], tiny_dataset, "test", tokens_per_batch=100)
     assert values["nll"] == pytest.approx(expected, rel=1e-5)
     assert values["perplexity"] == pytest.approx(np.exp(expected), rel=1e-5)
 
@@ -70,7 +70,7 @@ def test_loss_does_not_depend_on_the_batch_size(
     tiny_dataset: Dataset, transformer: Transformer
 ) -> None:
     few, many = (
-        evaluate_loss(transformer, tiny_dataset, "test", tokens_per_batch=tokens)["nll"]
+        evaluate_loss([transformer], tiny_dataset, "test", tokens_per_batch=tokens)["nll"]
         for tokens in (48, 480)
     )
     assert few == pytest.approx(many, rel=1e-6)

@@ -10,8 +10,9 @@ from pipeline import storage
 from pipeline.errors import UserError
 from trainer import offline
 from trainer.checkpoints import save_checkpoint
+from trainer.config import TrainedModels
 from trainer.learner import Learner
-from trainer.offline import Model, TextBlock, list_blocks, translate_block
+from trainer.offline import Lines, Model, TextBlock, list_blocks, translate_block
 from trainer.run_directory import Run
 from trainer.translator import Translate
 
@@ -22,7 +23,7 @@ class StoredModel(Model):
     """A model whose weights are a word."""
 
     def identity(self) -> bytes:
-        return self.run_dir.encode()
+        return self.trained.run_dir.encode()
 
 
 def shout(text: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -45,7 +46,7 @@ def parts(tmp_path: Path) -> str:
 
 
 def names(text: str, model: Model) -> list[str]:
-    return [block.name for block in list_blocks(text, 2, model)]
+    return [block.name for block in list_blocks([text], 2, model)]
 
 
 @pytest.mark.parametrize("block_lines", [1, 2, 3, 7, 100])
@@ -54,7 +55,7 @@ def test_parts_in_order_are_the_translation(
     tmp_path: Path, parts: str, block_lines: int, last_end: str
 ) -> None:
     (tmp_path / "in").write_bytes(("\n".join(LINES) + last_end).encode())
-    blocks = list_blocks(str(tmp_path / "in"), block_lines, StoredModel(None))
+    blocks = list_blocks([str(tmp_path / "in")], block_lines, StoredModel(None))
     assert sum(block.lines for block in blocks) == len(LINES)
     assert max(block.lines for block in blocks) <= block_lines
     for block in reversed(blocks):
@@ -67,7 +68,7 @@ def test_parts_in_order_are_the_translation(
 
 def test_an_empty_file_has_an_empty_translation(tmp_path: Path, parts: str) -> None:
     (tmp_path / "in").touch()
-    blocks = list_blocks(str(tmp_path / "in"), 2, StoredModel(None))
+    blocks = list_blocks([str(tmp_path / "in")], 2, StoredModel(None))
     assert blocks == []
     offline.join_parts(blocks, parts, str(tmp_path / "out"))
     assert (tmp_path / "out").read_bytes() == b""
@@ -81,15 +82,57 @@ def test_a_changed_line_changes_its_block_s_name_alone(text: str) -> None:
     assert [one == other for one, other in zip(before, after, strict=True)] == [1, 0, 1, 1]
 
 
+def prefixed(text: tf.Tensor, prefix: tf.Tensor) -> dict[str, tf.Tensor]:
+    """Stands in for a model that takes prefixes."""
+    return shout(tf.strings.join([prefix, text], "|"))
+
+
+@pytest.fixture
+def prefixes(tmp_path: Path) -> str:
+    (tmp_path / "prefixes").write_text("".join(f"{row}\n" for row in "1234567"))
+    return str(tmp_path / "prefixes")
+
+
+@pytest.mark.parametrize("block_lines", [2, 7])
+def test_every_line_has_the_prefix_beside_it(
+    tmp_path: Path, parts: str, text: str, prefixes: str, block_lines: int
+) -> None:
+    blocks = list_blocks([text, prefixes], block_lines, StoredModel(None))
+    for block in blocks:
+        translate_block(block, parts, prefixed)
+    offline.join_parts(blocks, parts, str(tmp_path / "out"))
+    expected = [f"{row + 1}|{line.upper()}\n" for row, line in enumerate(LINES)]
+    assert (tmp_path / "out").read_bytes().decode() == "".join(expected)
+
+
+def test_a_changed_prefix_changes_its_block_s_name_alone(text: str, prefixes: str) -> None:
+    before = [block.name for block in list_blocks([text, prefixes], 2, StoredModel(None))]
+    Path(prefixes).write_text("1\n2\n3\nx\n5\n6\n7")
+    after = [block.name for block in list_blocks([text, prefixes], 2, StoredModel(None))]
+    assert [one == other for one, other in zip(before, after, strict=True)] == [1, 0, 1, 1]
+    assert not {*before} & {*names(text, StoredModel(None))}
+
+
+@pytest.mark.parametrize("block_lines", [1, 3, 4, 100])
+def test_files_of_different_lengths_are_refused(text: str, prefixes: str, block_lines: int) -> None:
+    Path(prefixes).write_text("1\n2\n3\n")
+    expected = f"{prefixes} ends after line 3 and {text} goes on"
+    for paths in ([text, prefixes], [prefixes, text]):
+        with pytest.raises(UserError, match=expected):
+            list_blocks(paths, block_lines, StoredModel(None))
+
+
 def test_another_model_gives_every_block_another_name(text: str) -> None:
-    one, other = (names(text, StoredModel(None, weights)) for weights in ("one", "other"))
+    one, other = (
+        names(text, StoredModel(None, TrainedModels(weights))) for weights in ("one", "other")
+    )
     assert not {*one} & {*other}
 
 
 def test_what_is_no_utf_8_is_refused_by_its_line(tmp_path: Path) -> None:
     (tmp_path / "in").write_bytes(b"a\nb\nc\nd \xff\n")
     with pytest.raises(UserError, match=r"in line 4 is not UTF-8 \(byte 0xff\); .*iconv"):
-        list_blocks(str(tmp_path / "in"), 3, StoredModel(None))
+        list_blocks([str(tmp_path / "in")], 3, StoredModel(None))
 
 
 def test_sentences_that_were_cut_are_told_of(caplog: pytest.LogCaptureFixture) -> None:
@@ -97,9 +140,9 @@ def test_sentences_that_were_cut_are_told_of(caplog: pytest.LogCaptureFixture) -
         return shout(text) | {"source_tokens_cut": tf.one_hot(0, tf.size(text), 3, dtype=tf.int32)}
 
     with caplog.at_level("WARNING"):
-        offline.translate_lines(["a", "b"], shout)
+        offline.translate_lines([["a", "b"]], shout)
         assert not caplog.messages
-        offline.translate_lines(["a", "b"], cut_first)
+        offline.translate_lines([["a", "b"]], cut_first)
     assert "1 sentences were longer than --max_source_length" in caplog.text
 
 
@@ -108,7 +151,7 @@ def test_a_run_s_identity_is_its_weights_and_search(
 ) -> None:
     run, learner = make_run(), make_learner()
     save_checkpoint(run.directory, learner, step=1, train_seconds=0.0, keep=2)
-    model = Model(None, str(run.directory), "last", SearchConfig())
+    model = Model(None, TrainedModels(str(run.directory), "last"))
     identities = [model.identity(), model.identity()]
     identities.append(dataclasses.replace(model, search=SearchConfig(beam_size=2)).identity())
     learner.transformer.embedding.matrix.assign_add(
@@ -117,6 +160,8 @@ def test_a_run_s_identity_is_its_weights_and_search(
     save_checkpoint(run.directory, learner, step=2, train_seconds=0.0, keep=2)
     identities.append(model.identity())
     assert [identity == identities[0] for identity in identities] == [True, True, False, False]
+    ensemble = TrainedModels(str(run.directory), "last", (str(run.directory),))
+    assert Model(None, ensemble).identity() != identities[-1]
 
 
 def test_beam_translates_every_block_once(tmp_path: Path, parts: str, text: str) -> None:
@@ -124,7 +169,7 @@ def test_beam_translates_every_block_once(tmp_path: Path, parts: str, text: str)
     from trainer.beam_inference import translate_with_beam
 
     model = ShoutingModel(None)
-    blocks = list_blocks(text, 2, model)
+    blocks = list_blocks([text], 2, model)
     options = make_options("DirectRunner", 1, [], [])
     translate_with_beam(blocks[1:], parts, model, options)
     assert storage.entries(parts) == {block.name for block in blocks[1:]}
@@ -139,6 +184,6 @@ class ShoutingModel(StoredModel):
 
 
 def test_a_block_is_described_by_place_and_size(text: str) -> None:
-    first, second, *_ = list_blocks(text, 2, StoredModel(None))
-    assert first == TextBlock(first.name, text, 0, 3, 2)
-    assert (second.start, second.lines) == (3, 2)
+    first, second, *_ = list_blocks([text], 2, StoredModel(None))
+    assert first == TextBlock(first.name, (Lines(text, 0, 3),), 2)
+    assert second == TextBlock(second.name, (Lines(text, 3, 15),), 2)

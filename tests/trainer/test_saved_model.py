@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import subprocess
 import sys
@@ -9,12 +10,13 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
+from model.transformer import Transformer
 from pipeline.errors import UserError
 from pipeline.records import read_records
 from tests.trainer import c_api
 from tests.trainer.test_translator import SENTENCES, WILD
 from trainer import warmup
-from trainer.saved_model import load_saved_model, save_translator
+from trainer.saved_model import WITH_PREFIX, load_saved_model, save_translator
 from trainer.translator import Translator, translate_all
 
 KINDS = {tf.string: "string", tf.float32: "float", tf.int32: "int"}
@@ -58,6 +60,27 @@ def test_bfloat16_weights_take_half_the_room_and_translate_alike(
     assert (given != exact).all()
 
 
+def test_an_ensemble_is_saved_whole(translator: Translator, tmp_path: Path) -> None:
+    config = dataclasses.replace(translator.transformer.config, num_layers=2)
+    other = Transformer(config, translator.transformer.vocabulary_size)
+    ensemble = Translator(
+        translator.transformer, translator.source_ops, translator.target_ops, translator.search,
+        [other],
+    )  # fmt: skip
+    save_translator(ensemble, tmp_path / "model", weights="float32")
+    loaded = load_saved_model(str(tmp_path / "model"))
+    received, alone = (translate_all(each, SENTENCES) for each in (loaded, translator.translate))
+    for one, wanted in zip(received, translate_all(ensemble.translate, SENTENCES), strict=True):
+        assert one.text == wanted.text
+        assert one.score == pytest.approx(wanted.score, rel=1e-5)
+    assert received[0].score != pytest.approx(alone[0].score, rel=1e-3)
+
+
+def test_a_signature_that_was_not_exported_is_named(saved_model: Path) -> None:
+    with pytest.raises(UserError, match="no signature other, only .*serving_default.*again"):
+        load_saved_model(str(saved_model), "other")
+
+
 def tensors(directory: Path, signature: str) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
     """The tensors of a signature: of its inputs, by name, and of its outputs, with their kind."""
     model = saved_model_pb2.SavedModel()
@@ -94,8 +117,9 @@ def test_the_c_api_alone_translates_any_text(translator: Translator, saved_model
         ("serving_default", {"text": batch}) for batch in batches
     ]
     calls.append(("score", {"text": WILD, "translation": WILD[::-1]}))
+    calls.append(("translate_with_prefix", {"text": WILD, "prefix": [b""] * len(WILD)}))
     calls.append(("translate_nbest", {"text": WILD}))
-    *translated, scored, several = call_from_c(saved_model, calls)
+    *translated, scored, prefixed, several = call_from_c(saved_model, calls)
     expected = translator.translate(tf.constant(WILD))
     for batch, received in zip(batches, translated, strict=True):
         texts = [text.encode("latin-1") for text in received["translation"]]
@@ -103,6 +127,7 @@ def test_the_c_api_alone_translates_any_text(translator: Translator, saved_model
         np.testing.assert_allclose(received["score"], expected["score"][: len(batch)], rtol=1e-4)
     wanted = translator.score(tf.constant(WILD), tf.constant(WILD[::-1]))
     np.testing.assert_allclose(scored["log_probability"], wanted["log_probability"], rtol=1e-4)
+    assert prefixed["translation"] == translated[-1]["translation"]
     assert several["translations"][::2] == translated[-1]["translation"]
 
 
@@ -118,7 +143,7 @@ def test_warm_up_requests_are_what_tf_serving_reads(saved_model: Path) -> None:
         inputs = {name: tf.make_ndarray(value) for name, value in request.inputs.items()}
         load_saved_model(str(saved_model), signature)(**inputs)
         seen.add(signature)
-    assert seen == {"serving_default", "translate_nbest", "score", "translate_ids"}
+    assert seen == {"score", "serving_default", "translate_ids", "translate_nbest", WITH_PREFIX}
 
 
 def test_a_warm_up_request_is_packed_as_protocol_buffers_are() -> None:

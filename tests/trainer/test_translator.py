@@ -169,6 +169,38 @@ def test_any_text_in_a_batch_of_any_size_is_translated_as_alone(
     assert np.isfinite(scored["log_probability"]).all()
 
 
+def test_a_translation_begins_with_its_prefix(translator: Translator) -> None:
+    prefixes = ["Der alte Hund", "", "  \t", "Was "]
+    given = translate_all(translator.translate_with_prefix, SENTENCES, prefixes)
+    free = translate_all(translator.translate, SENTENCES)
+    for row, prefix in enumerate(prefixes):
+        assert given[row].text.startswith(prefix.strip())
+        alone = translator.translate_with_prefix(
+            tf.constant(SENTENCES[row : row + 1]), tf.constant(prefixes[row : row + 1])
+        )
+        assert alone["translation"].numpy()[0].decode() == given[row].text
+        if not prefix.strip():
+            assert given[row].text == free[row].text
+            assert given[row].score == pytest.approx(free[row].score, rel=1e-4)
+    assert given[0].text != free[0].text
+
+
+def test_a_prefix_has_the_scores_of_search(translator: Translator) -> None:
+    prefix = tf.constant(["Ein Hund"])
+    given = translator.translate_with_prefix(tf.constant([""]), prefix)
+    assert given["translation"].numpy()[0] == b"Ein Hund"  # of nothing, nothing follows
+    scored = translator.score(tf.constant([""]), prefix)
+    assert float(given["score"][0]) == pytest.approx(float(scored["score"][0]), rel=1e-4)
+
+
+@pytest.mark.parametrize("number", [0, 1, 9])
+def test_any_prefix_will_do(translator: Translator, number: int) -> None:
+    text, prefix = (tf.constant(each[:number], tf.string) for each in (WILD[::-1], WILD))
+    result = translator.translate_with_prefix(text, prefix)
+    assert result["translation"].shape == (number,)
+    assert np.isfinite(result["score"]).all()
+
+
 def test_a_run_is_loaded_with_the_weights_asked_for(
     make_run: Callable[..., Run], make_learner: Callable[..., Learner], tiny_dataset: Dataset
 ) -> None:
