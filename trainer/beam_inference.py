@@ -40,7 +40,8 @@ class TranslationHandler(ModelHandler):
     ) -> Iterator[str]:
         """Translates blocks and yields the names of their parts."""
         for block in batch:
-            translate_block(block, self._folder, model)
+            # The runner has a worker for each core already.
+            translate_block(block, self._folder, model, batches_at_once=1)
             yield block.name
 
     def should_skip_batching(self) -> bool:

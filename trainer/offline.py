@@ -145,20 +145,28 @@ def list_blocks(paths: Sequence[str], block_lines: int, model: Model) -> list[Te
     return blocks
 
 
-def translate_block(block: TextBlock, folder: str, translate: "Translate") -> None:
+def translate_block(
+    block: TextBlock, folder: str, translate: "Translate", *, batches_at_once: int | None = None
+) -> None:
     """Translates a block into its part in `folder`, which then exists as a whole."""
-    translations = translate_lines([lines.read() for lines in block.columns], translate)
+    columns = [lines.read() for lines in block.columns]
+    translations = translate_lines(columns, translate, batches_at_once=batches_at_once)
     storage.write_atomically(f"{folder}/{block.name}", to_text(translations))
 
 
-def translate_lines(columns: Sequence[Sequence[str]], translate: "Translate") -> list[str]:
-    """Translates sentences, with prefixes or without.
+def translate_lines(
+    columns: Sequence[Sequence[str]],
+    translate: "Translate",
+    *,
+    batches_at_once: int | None = None,
+) -> list[str]:
+    """Translates sentences, with prefixes or without; see `translate_all`.
 
     Says how many sentences were too long to be translated as a whole.
     """
     from trainer.translator import translate_all
 
-    translations = translate_all(translate, *columns)
+    translations = translate_all(translate, *columns, batches_at_once=batches_at_once)
     if cut := sum(translation.source_tokens_cut > 0 for translation in translations):
         logging.warning("%d sentences were longer than --max_source_length and cut there", cut)
     return [translation.text for translation in translations]

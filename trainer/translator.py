@@ -256,7 +256,11 @@ def _load_transformer(run: Run, checkpoint_name: str) -> tuple[Transformer, Chec
 
 
 def translate_all(
-    translate: Translate, sentences: Sequence[str], prefixes: Sequence[str] | None = None
+    translate: Translate,
+    sentences: Sequence[str],
+    prefixes: Sequence[str] | None = None,
+    *,
+    batches_at_once: int | None = None,
 ) -> list[Translation]:
     """Translates any number of sentences in batches of similar length, and keeps their order.
 
@@ -267,6 +271,7 @@ def translate_all(
             `translate_with_prefix`.
         sentences: one sentence each.
         prefixes: what the translation of each begins with.
+        batches_at_once: so many threads, for those who share the cores with other processes.
     """
     inputs = {"text": sentences} if prefixes is None else {"text": sentences, "prefix": prefixes}
     order = sorted(range(len(sentences)), key=lambda row: -len(sentences[row]))
@@ -286,7 +291,7 @@ def translate_all(
         ]
 
     translations: dict[int, Translation] = {}
-    with ThreadPoolExecutor(_batches_at_once()) as pool:
+    with ThreadPoolExecutor(batches_at_once or _batches_at_once()) as pool:
         for rows, found in zip(batches, pool.map(translate_batch, batches), strict=True):
             translations.update(zip(rows, found, strict=True))
     return [translations[row] for row in range(len(sentences))]

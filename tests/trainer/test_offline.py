@@ -1,4 +1,6 @@
 import dataclasses
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -176,6 +178,26 @@ def test_beam_translates_every_block_once(tmp_path: Path, parts: str, text: str)
     translate_with_beam(blocks[:1], parts, model, options)
     offline.join_parts(blocks, parts, str(tmp_path / "out"))
     assert (tmp_path / "out").read_bytes().decode().split("\n")[:2] == ["B", ""]
+
+
+def test_a_worker_of_beam_translates_one_batch_at_a_time(
+    tmp_path: Path, parts: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from trainer.beam_inference import TranslationHandler
+
+    busy = threading.Lock()
+
+    def shout_alone(text: tf.Tensor) -> dict[str, tf.Tensor]:
+        assert busy.acquire(blocking=False)
+        time.sleep(0.01)
+        busy.release()
+        return shout(text)
+
+    monkeypatch.setattr("trainer.translator._batches_at_once", lambda: 4)
+    (tmp_path / "long").write_text("x\n" * 8 * 64)
+    blocks = list_blocks([str(tmp_path / "long")], 8 * 64, StoredModel(None))
+    handler = TranslationHandler(StoredModel(None), parts)
+    assert list(handler.run_inference(blocks, shout_alone)) == [blocks[0].name]
 
 
 class ShoutingModel(StoredModel):

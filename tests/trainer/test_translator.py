@@ -1,5 +1,6 @@
 import os
 import shutil
+import threading
 from collections.abc import Callable
 
 import numpy as np
@@ -59,8 +60,21 @@ def test_batches_hold_sentences_of_similar_length() -> None:
         return shout(text)
 
     translate_all(record, ["x" * (row % 40) for row in range(160)])
-    lengths = [length for batch in seen for length in batch]
+    lengths = [length for batch in sorted(seen, reverse=True) for length in batch]
     assert lengths == sorted(lengths, reverse=True)
+
+
+def test_batches_are_translated_at_once_as_many_as_there_are_cores(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    meeting = threading.Barrier(3, timeout=60)  # passes when three wait at it
+
+    def meet(text: tf.Tensor) -> dict[str, tf.Tensor]:
+        meeting.wait()
+        return shout(text)
+
+    monkeypatch.setattr("trainer.translator._batches_at_once", lambda: 3)
+    assert len(translate_all(meet, ["x"] * 3 * 64)) == 3 * 64
 
 
 def test_the_empty_string_is_translated_too(translator: Translator) -> None:
