@@ -16,7 +16,7 @@ from pipeline.runners import make_runner, run_to_end
 from trainer.offline import Model, TextBlock, translate_block
 
 if TYPE_CHECKING:
-    from trainer.translator import Translate
+    from trainer.translation import Translate
 
 
 class TranslationHandler(ModelHandler):

@@ -13,7 +13,8 @@ from model.transformer import Transformer
 from pipeline.schema import Dataset
 from trainer.input import Batch, evaluation_batches, make_buckets
 from trainer.texts import read_text
-from trainer.translator import Translator, translate_all
+from trainer.translation import translate_all
+from trainer.translator import Translator
 
 
 @dataclasses.dataclass(frozen=True)

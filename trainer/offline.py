@@ -24,7 +24,7 @@ from trainer.run_directory import load_run
 from trainer.startup import start_tensorflow
 
 if TYPE_CHECKING:
-    from trainer.translator import Translate
+    from trainer.translation import Translate
 
 
 @dataclasses.dataclass(frozen=True)
@@ -164,7 +164,7 @@ def translate_lines(
 
     Says how many sentences were too long to be translated as a whole.
     """
-    from trainer.translator import translate_all
+    from trainer.translation import translate_all
 
     translations = translate_all(translate, *columns, batches_at_once=batches_at_once)
     if cut := sum(translation.source_tokens_cut > 0 for translation in translations):

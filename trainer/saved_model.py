@@ -13,7 +13,8 @@ from pipeline.errors import UserError
 from pipeline.schema import END_ID, write_atomically
 from trainer import warmup
 from trainer.startup import silent_stderr
-from trainer.translator import Translate, Translator
+from trainer.translation import Translate
+from trainer.translator import Translator
 
 DEFAULT_SIGNATURE = "serving_default"
 WITH_PREFIX = "translate_with_prefix"

@@ -11,7 +11,7 @@ def start_tensorflow(*, one_thread_per_op: bool = False) -> None:
     """Imports TensorFlow and finds its devices, silently; call it before anything imports Keras.
 
     `one_thread_per_op` is for those who keep all processor cores busy themselves, with a batch each
-    (`trainer.translator.translate_all`); TF_NUM_INTRAOP_THREADS, if set, decides instead.
+    (`trainer.translation.translate_all`); TF_NUM_INTRAOP_THREADS, if set, decides instead.
 
     With several workers (TF_CONFIG) the devices wait for `trainer.strategy`, which must be first.
     Its C++ side writes a page of notices to standard error at every start, errors about absent GPUs

@@ -17,7 +17,8 @@ from pipeline.schema import read_lines
 from trainer.config import TrainedModel
 from trainer.ctranslate2_model import save_ctranslate2
 from trainer.run_directory import load_run
-from trainer.translator import load_translator, translate_all
+from trainer.translation import translate_all
+from trainer.translator import load_translator
 
 SEARCHES = ((1, 0.0), (4, 0.0), (4, 0.6))  # beam size, length penalty
 WEIGHTS = ("float32", "int8")

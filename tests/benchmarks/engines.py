@@ -21,7 +21,8 @@ from trainer.config import TrainedModel, TrainingConfig
 from trainer.ctranslate2_model import save_ctranslate2
 from trainer.run_directory import Run, load_run, open_run
 from trainer.saved_model import load_saved_model, save_translator
-from trainer.translator import load_translator, make_translator, translate_all
+from trainer.translation import translate_all
+from trainer.translator import load_translator, make_translator
 
 
 class FixedLength(Transformer):

@@ -14,7 +14,8 @@ from trainer.evaluation import evaluate_bleu
 from trainer.run_directory import Run, load_run
 from trainer.saved_model import load_saved_model, save_translator
 from trainer.training import train
-from trainer.translator import Translator, load_translator, translate_all
+from trainer.translation import translate_all
+from trainer.translator import Translator, load_translator
 
 SENTENCES = ["dogs and cats run.", "girls run.", ""]
 

@@ -16,7 +16,7 @@ from trainer.config import TrainedModels
 from trainer.learner import Learner
 from trainer.offline import Lines, Model, TextBlock, list_blocks, translate_block
 from trainer.run_directory import Run
-from trainer.translator import Translate
+from trainer.translation import Translate
 
 LINES = ["b", "", "ccc ccc", "a\u2028a\r", "\u00e4\u0085 x", "b", "last"]
 
@@ -193,7 +193,7 @@ def test_a_worker_of_beam_translates_one_batch_at_a_time(
         busy.release()
         return shout(text)
 
-    monkeypatch.setattr("trainer.translator._batches_at_once", lambda: 4)
+    monkeypatch.setattr("trainer.translation._batches_at_once", lambda: 4)
     (tmp_path / "long").write_text("x\n" * 8 * 64)
     blocks = list_blocks([str(tmp_path / "long")], 8 * 64, StoredModel(None))
     handler = TranslationHandler(StoredModel(None), parts)

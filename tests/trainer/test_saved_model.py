@@ -17,7 +17,8 @@ from tests.trainer import c_api
 from tests.trainer.test_translator import SENTENCES, WILD
 from trainer import warmup
 from trainer.saved_model import WITH_PREFIX, load_saved_model, save_translator
-from trainer.translator import Translator, translate_all
+from trainer.translation import translate_all
+from trainer.translator import Translator
 
 KINDS = {tf.string: "string", tf.float32: "float", tf.int32: "int"}
 

@@ -15,7 +15,8 @@ from trainer.sentence_attention import (
     attend_to_sentences,
     attention_image,
 )
-from trainer.translator import Translator, make_transformer, make_translator, translate_all
+from trainer.translation import translate_all
+from trainer.translator import Translator, make_transformer, make_translator
 
 SENTENCES = ["The old dog sleeps.", "Why?"]
 HEADS = 2

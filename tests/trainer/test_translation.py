@@ -1,0 +1,48 @@
+import threading
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from trainer.translation import Translation, translate_all
+
+
+def shout(text: tf.Tensor) -> dict[str, tf.Tensor]:
+    """Stands in for a model, and refuses batches that are too large to be meant."""
+    assert text.shape[0] <= 64
+    score = tf.cast(tf.strings.length(text), tf.float32)
+    cut = tf.zeros_like(score, tf.int32)
+    return {"translation": tf.strings.upper(text), "score": score, "source_tokens_cut": cut}
+
+
+@pytest.mark.parametrize("number", [0, 1, 63, 64, 65, 200])
+def test_translations_come_in_the_order_of_the_sentences(number: int) -> None:
+    lengths = np.random.default_rng(number).integers(0, 40, size=number)
+    sentences = [f"{row}" + "x" * int(length) for row, length in enumerate(lengths)]
+    expected = [Translation(sentence.upper(), len(sentence)) for sentence in sentences]
+    assert translate_all(shout, sentences) == expected
+
+
+def test_batches_hold_sentences_of_similar_length() -> None:
+    seen: list[list[int]] = []
+
+    def record(text: tf.Tensor) -> dict[str, tf.Tensor]:
+        seen.append([len(sentence) for sentence in text.numpy()])
+        return shout(text)
+
+    translate_all(record, ["x" * (row % 40) for row in range(160)])
+    lengths = [length for batch in sorted(seen, reverse=True) for length in batch]
+    assert lengths == sorted(lengths, reverse=True)
+
+
+def test_batches_are_translated_at_once_as_many_as_there_are_cores(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    meeting = threading.Barrier(3, timeout=60)  # passes when three wait at it
+
+    def meet(text: tf.Tensor) -> dict[str, tf.Tensor]:
+        meeting.wait()
+        return shout(text)
+
+    monkeypatch.setattr("trainer.translation._batches_at_once", lambda: 3)
+    assert len(translate_all(meet, ["x"] * 3 * 64)) == 3 * 64

@@ -1,0 +1,72 @@
+"""Translating many sentences: in batches of similar length, one on each core."""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import tensorflow as tf
+
+Translate = Callable[..., dict[str, tf.Tensor]]
+
+_SENTENCES_PER_BATCH = 64
+
+
+class Translation(NamedTuple):
+    """A translation, its log-probability in nats divided by the length penalty, and what it lacks.
+
+    source_tokens_cut: subwords at the source's end that were left out since it was too long.
+    """
+
+    text: str
+    score: float
+    source_tokens_cut: int = 0
+
+
+def translate_all(
+    translate: Translate,
+    sentences: Sequence[str],
+    prefixes: Sequence[str] | None = None,
+    *,
+    batches_at_once: int | None = None,
+) -> list[Translation]:
+    """Translates any number of sentences in batches of similar length, and keeps their order.
+
+    The steps of search are too small to share among processor cores: each core has a batch.
+
+    Args:
+        translate: `Translator.translate`, or an exported model's `serving_default`; with prefixes
+            `translate_with_prefix`.
+        sentences: one sentence each.
+        prefixes: what the translation of each begins with.
+        batches_at_once: so many threads, for those who share the cores with other processes.
+    """
+    inputs = {"text": sentences} if prefixes is None else {"text": sentences, "prefix": prefixes}
+    order = sorted(range(len(sentences)), key=lambda row: -len(sentences[row]))
+    batches = [
+        order[start : start + _SENTENCES_PER_BATCH]
+        for start in range(0, len(order), _SENTENCES_PER_BATCH)
+    ]
+
+    def translate_batch(rows: list[int]) -> list[Translation]:
+        result = translate(
+            **{name: tf.constant([texts[row] for row in rows]) for name, texts in inputs.items()}
+        )
+        columns = (result[name].numpy() for name in ("translation", "score", "source_tokens_cut"))
+        return [
+            Translation(text.decode("utf-8"), float(score), int(cut))
+            for text, score, cut in zip(*columns, strict=True)
+        ]
+
+    translations: dict[int, Translation] = {}
+    with ThreadPoolExecutor(batches_at_once or _batches_at_once()) as pool:
+        for rows, found in zip(batches, pool.map(translate_batch, batches), strict=True):
+            translations.update(zip(rows, found, strict=True))
+    return [translations[row] for row in range(len(sentences))]
+
+
+def _batches_at_once() -> int:
+    """One for each core; a GPU is kept busy, and its memory filled, by a single one."""
+    if tf.config.list_logical_devices("GPU"):
+        return 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
