@@ -96,39 +96,6 @@ def best_candidates(likeliest: Likeliest, live_log_probs: Tensor, count: int) ->
     return Candidates(log_probs, flat // choices, tokens)
 
 
-def drawn_candidates(
-    likeliest: Likeliest, live_log_probs: Tensor, uniform: Tensor, config: SearchConfig
-) -> Candidates:
-    """Draws one continuation of each hypothesis from the model's distribution.
-
-    The distribution is sharpened by the temperature, then cut to the `top_k` likeliest tokens,
-    then to the fewest that have `top_p` of what is left (Holtzman et al. 2020).
-
-    Args:
-        likeliest: best first; at least `top_k`, or all, for each hypothesis.
-        live_log_probs: float32 `[B, W]`, of the hypotheses, in nats.
-        uniform: float32 `[B, W]`, the random numbers, at least 0 and below 1.
-        config: temperature, `top_k` and `top_p`.
-    """
-    allowed = likeliest.log_probs > IMPOSSIBLE / 2
-    if config.top_k:
-        allowed &= ops.cumsum(ops.cast(allowed, "int32"), axis=-1) <= config.top_k
-    scaled = ops.where(allowed, likeliest.log_probs / config.temperature, IMPOSSIBLE)
-    probabilities = ops.softmax(scaled, axis=-1)
-    before = ops.cumsum(probabilities, axis=-1) - probabilities
-    kept = ops.where(before < config.top_p, probabilities, 0.0)
-    cumulative = ops.cumsum(kept, axis=-1)
-    passed = (cumulative <= uniform[:, :, None] * cumulative[:, :, -1:]) | (kept == 0.0)
-    chosen = ops.argmin(ops.cast(passed, "int32"), axis=-1)[:, :, None]
-    batch, width = ops.shape(live_log_probs)
-    log_probs = ops.take_along_axis(likeliest.log_probs, chosen, axis=2)[:, :, 0]
-    return Candidates(
-        log_probs + live_log_probs,
-        ops.broadcast_to(ops.arange(width)[None], (batch, width)),
-        ops.take_along_axis(likeliest.tokens, chosen, axis=2)[:, :, 0],
-    )
-
-
 def pick(x: Tensor, indices: Tensor) -> Tensor:
     """Picks `indices`, int `[B, N]`, along the second axis of `[B, M, …]`: `[B, N, …]`."""
     batch, size = ops.shape(x)[:2]

@@ -211,7 +211,10 @@ class SearchConfig:
         },
     )
     sampling_seed: int = field(
-        default=1, metadata={"help": "Seed of sampling; the same batch gives the same samples."}
+        default=1,
+        metadata={
+            "help": "Seed of sampling; the same sentence gives the same samples, in any batch."
+        },
     )
 
     def __post_init__(self) -> None:

@@ -15,7 +15,6 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import keras
 from keras import ops
 
 from model.beam import Beam, Cache, Sentences, extend, last_tokens, make_room, take_sentences
@@ -23,13 +22,13 @@ from model.candidates import (
     IMPOSSIBLE,
     Candidates,
     best_candidates,
-    drawn_candidates,
     likeliest_tokens,
     pick,
 )
 from model.config import SearchConfig
 from model.masks import PADDING_ID
 from model.penalties import coverage_penalty, length_penalty
+from model.sampling import drawn_candidates, random_numbers, sentence_keys
 
 Tensor = Any
 
@@ -75,7 +74,7 @@ def search(
     end_id: int,
     config: SearchConfig,
     prefix: Tensor | None = None,
-    source_mask: Tensor | None = None,
+    source: Tensor | None = None,
 ) -> Translations:
     """Finds the `n_best` best translations of each sentence that a beam, or sampling, meets.
 
@@ -93,14 +92,15 @@ def search(
         config: how to search.
         prefix: int32 `[B, P]`, tokens that translations must begin with, then padding; shorter
             than the length limits.
-        source_mask: bool `[B, S]`, the tokens of the source, which the coverage penalty counts.
+        source: int `[B, S]`, its tokens, then padding: which the coverage penalty counts, and
+            sampling makes a sentence's random numbers of; padding alone if not given.
 
     Returns:
         `n_best` translations of each sentence, best first; where fewer exist within the limit,
         the rest are padding alone, with a score of −10⁹.
     """
     run = _Search(step, end_id, config)
-    beam = run.init(cache, length_limits, prefix, source_mask)
+    beam = run.init(cache, length_limits, prefix, source)
     batch, _, longest = ops.shape(beam.live_tokens)
     half = (batch + 1) // 2
     for share in _ROOMS:
@@ -125,7 +125,7 @@ class _Search:
         cache: Any,
         length_limits: Tensor,
         prefix: Tensor | None,
-        source_mask: Tensor | None,
+        source: Tensor | None,
     ) -> Beam:
         """One empty live hypothesis a sentence; the others are impossible until it has branched."""
         config, batch = self.config, ops.shape(length_limits)[0]
@@ -135,15 +135,13 @@ class _Search:
         branched = (hypotheses == 0) | (config.temperature > 0)  # samples are apart at once
         if prefix is None:
             prefix = tokens[:, 0, :1]
-        if source_mask is None:
-            source_mask = ops.zeros((batch, 1), dtype="bool")
-        coverage = ops.cast(~source_mask, "float32")[:, None]
-        drawn = (config.beam_size, longest) if config.temperature else (1, 1)
-        random = keras.random.uniform((batch, *drawn), seed=config.sampling_seed)
+        if source is None:
+            source = tokens[:, 0, :1]
+        coverage = ops.cast(ops.equal(source, PADDING_ID), "float32")[:, None]
         return Beam(
             position=ops.convert_to_tensor(0, dtype="int32"),
             sentences=Sentences(
-                ops.arange(batch), length_limits, ops.cast(prefix, "int32"), random
+                ops.arange(batch), length_limits, ops.cast(prefix, "int32"), sentence_keys(source)
             ),
             live_tokens=ops.repeat(tokens, config.beam_size, axis=1),
             live_log_probs=ops.tile(ops.where(branched, 0.0, IMPOSSIBLE)[None], (batch, 1)),
@@ -202,7 +200,12 @@ class _Search:
         )
         if not config.temperature:
             return best_candidates(likeliest, beam.live_log_probs, count)
-        uniform = ops.take(beam.sentences.random, beam.position, axis=2)
+        uniform = random_numbers(
+            beam.sentences.key,
+            beam.position,
+            width=config.beam_size,
+            seed=config.sampling_seed,
+        )
         return drawn_candidates(likeliest, beam.live_log_probs, uniform, config)
 
     def forced_tokens(self, beam: Beam) -> Tensor:

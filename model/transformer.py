@@ -181,7 +181,7 @@ class Transformer(keras.Model):
             end_id=end_id,
             config=config,
             prefix=prefix,
-            source_mask=ops.not_equal(source, PADDING_ID),
+            source=source,
         )
 
     def token_log_probs(self, source: Tensor, target: Tensor) -> Tensor:

@@ -38,7 +38,7 @@ class FixedLength(Transformer):
             length_limits=ops.full((ops.shape(source)[0],), self.length, dtype="int32"),
             end_id=end_id,
             config=config,
-            source_mask=ops.not_equal(source, 0),
+            source=source,
         )
 
 

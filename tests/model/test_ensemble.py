@@ -48,7 +48,7 @@ def test_a_beam_as_wide_as_the_language_finds_the_best_of_the_average() -> None:
         length_limits=ops.convert_to_tensor(limits),
         end_id=END,
         config=config,
-        source_mask=ops.ones((3, SOURCE_LENGTH), "bool"),
+        source=ops.ones((3, SOURCE_LENGTH), "int32"),
     )
     for each, start, limit in zip(hypotheses(found), starts, limits, strict=True):
         everything = search_everything(both, start, limit, config)[:27]

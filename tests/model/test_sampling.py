@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from keras import ops
 
-from model.candidates import IMPOSSIBLE, Likeliest, drawn_candidates
+from model.candidates import IMPOSSIBLE, Likeliest
 from model.config import SearchConfig
+from model.sampling import drawn_candidates, random_numbers, sentence_keys
 from tests.model.small import numpy
 from tests.model.toy_language import END, ToyLanguage, score
 
@@ -79,12 +80,51 @@ def test_the_likeliest_token_alone_is_greedy_search() -> None:
     assert language.search(starts, [6] * 20, SearchConfig(1, temperature=2.0, top_k=1)) == greedy
 
 
-def test_samples_depend_on_the_seed_alone() -> None:
+def test_samples_depend_on_the_sentence_and_the_seed_alone() -> None:
     language, config = ToyLanguage(vocabulary_size=7, seed=3), SearchConfig(3, 3, temperature=1.0)
-    one, again, other = (
-        language.search([1, 2, 3], [9, 9, 9], dataclasses.replace(config, sampling_seed=seed))
-        for seed in (1, 1, 2)
-    )
-    assert one == again
-    assert one != other
-    assert all(tokens[-1] == END for each in one for _, tokens in each)
+    source = np.array([[4, 5, 1, 0], [4, 5, 6, 1], [5, 4, 1, 0], [4, 5, 1, 0]])
+
+    def sample(rows: list[int], seed: int = 1) -> list:
+        found = language.search(
+            [8] * len(rows),
+            [9] * len(rows),
+            dataclasses.replace(config, sampling_seed=seed),
+            source=source[rows],
+        )
+        return [[tokens for _, tokens in each] for each in found]
+
+    first, second, third, first_again = together = sample([0, 1, 2, 3])
+    assert first == first_again
+    assert len({repr(each) for each in (first, second, third)}) == 3
+    assert sample([2, 0]) == [third, first]
+    assert sample([1]) == [second]
+    assert sample([0, 1, 2, 3], seed=2) != together
+    assert all(tokens[-1] == END for each in together for tokens in each)
+
+
+def test_padding_does_not_change_a_sentences_random_numbers() -> None:
+    keys = numpy(sentence_keys(ops.convert_to_tensor([[4, 5, 1], [4, 1, 5], [4, 1, 0]])))
+    padded = numpy(sentence_keys(ops.convert_to_tensor([[4, 5, 1, 0, 0], [4, 1, 0, 0, 0]])))
+    assert len({*keys.tolist()}) == 3
+    assert padded.tolist() == [keys[0], keys[2]]
+
+
+def test_random_numbers_are_evenly_spread_and_independent() -> None:
+    """Of neighbouring sentences, positions, hypotheses and seeds; limits are 5 standard errors."""
+    tokens = np.stack([np.arange(2, 52), np.full(50, END)], axis=1)
+    keys = sentence_keys(ops.convert_to_tensor(tokens, dtype="int32"))
+    numbers = np.stack(
+        [
+            [numpy(random_numbers(keys, at, width=8, seed=seed)) for at in range(40)]
+            for seed in (-1, 0, 1, 2**32 + 2)
+        ]
+    )  # [seed, position, sentence, hypothesis]
+    assert numbers.min() >= 0 and numbers.max() < 1
+    assert np.unique(numbers).size > 0.99 * numbers.size  # of 2²⁴ possible
+    counts = np.histogram(numbers, bins=20, range=(0, 1))[0]
+    expected = numbers.size / 20
+    np.testing.assert_allclose(counts, expected, atol=5 * expected**0.5)
+    for axis in range(4):
+        before = np.delete(numbers, -1, axis=axis).ravel()
+        after = np.delete(numbers, 0, axis=axis).ravel()
+        assert abs(np.corrcoef(before, after)[0, 1]) < 5 / before.size**0.5

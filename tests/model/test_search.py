@@ -52,8 +52,8 @@ def test_penalty_is_the_papers(length: int, alpha: float, expected: float) -> No
     assert float(length_penalty(length, SearchConfig(length_penalty=0.0))) == 1.0
 
 
-def mask_of_source(sentences: int) -> np.ndarray:
-    return np.ones((sentences, SOURCE_LENGTH), bool)
+def full_source(sentences: int) -> np.ndarray:
+    return np.full((sentences, SOURCE_LENGTH), 7)
 
 
 @pytest.mark.parametrize("rules", RULES.values(), ids=RULES)
@@ -64,7 +64,7 @@ def test_beam_as_wide_as_the_language_finds_its_best(
     width = (vocabulary_size - 2) ** 3  # all words at the three places before the last end
     config = dataclasses.replace(rules, beam_size=width, n_best=width)
     language = ToyLanguage(vocabulary_size, seed=vocabulary_size)
-    found = language.search(STARTS, LIMITS, config, source_mask=mask_of_source(4))
+    found = language.search(STARTS, LIMITS, config, source=full_source(4))
     for each, start, limit in zip(found, STARTS, LIMITS, strict=True):
         assert_same(each, search_everything(language, start, limit, config)[:width])
 
@@ -79,7 +79,7 @@ def test_beam_as_wide_as_the_language_finds_the_best_behind_a_prefix(rules: Sear
         [4, 3, 3, 4],
         config,
         prefix=ops.convert_to_tensor(prefix),
-        source_mask=mask_of_source(4),
+        source=full_source(4),
     )
     for each, start, limit, begun in zip(found, STARTS, [4, 3, 3, 4], prefixes, strict=True):
         everything = search_everything(language, start, limit, config, begun)
@@ -93,7 +93,7 @@ def test_stopping_loses_nothing(width: int, n_best: int, rules: SearchConfig) ->
     starts, limits = list(range(0, 400, 10)), [3 + start % 7 for start in range(40)]
     language = ToyLanguage(vocabulary_size=7, seed=1)
     config = dataclasses.replace(rules, beam_size=width, n_best=n_best)
-    found = language.search(starts, limits, config, source_mask=mask_of_source(40))
+    found = language.search(starts, limits, config, source=full_source(40))
     for each, start, limit in zip(found, starts, limits, strict=True):
         assert_same(each, search_plainly(language, start, limit, config))
 
@@ -114,11 +114,10 @@ def test_padding_of_the_source_needs_no_covering() -> None:
     language = ToyLanguage(vocabulary_size=5, seed=8)
     config = SearchConfig(beam_size=2, coverage_penalty=0.5)
     language.attention[:, 2:] = 0.0
-    mask = mask_of_source(4)
-    mask[:, 2:] = False
+    padded = full_source(4)
+    padded[:, 2:] = PADDING
     without, with_padding = (
-        language.search(STARTS, LIMITS, config, source_mask=given)
-        for given in (mask_of_source(4), mask)
+        language.search(STARTS, LIMITS, config, source=given) for given in (full_source(4), padded)
     )
     for (uncovered,), (covered,) in zip(without, with_padding, strict=True):
         assert uncovered[1] == covered[1]
