@@ -17,7 +17,8 @@ from trainer.translator import Translator
 def finish(run: Run, learner: Learner, translator: Translator, dataset: Dataset) -> None:
     """Scores the candidates that `--average` names on dev, and keeps the best in `averaged/`.
 
-    Writes `train.json`; the model is left with the weights of the last candidate.
+    The best has the highest BLEU; of equals, such as the zeros of a short run, the lowest
+    perplexity. Writes `train.json`; the model is left with the weights of the last candidate.
     """
     last = list_checkpoints(run.directory)[-1]
     candidates = make_candidates(run, learner)
@@ -25,7 +26,7 @@ def finish(run: Run, learner: Learner, translator: Translator, dataset: Dataset)
     scores = {chosen.name: _score(run, chosen, learner, translator, dataset)}
     for candidate in candidates:
         scores[candidate.name] = _score(run, candidate, learner, translator, dataset)
-        if scores[candidate.name]["bleu"] > scores[chosen.name]["bleu"]:
+        if _merit(scores[candidate.name]) > _merit(scores[chosen.name]):
             chosen = candidate
     save_averaged(run.directory, chosen.weights, last, sources=chosen.sources)
     result = {
@@ -61,6 +62,10 @@ def _score(
     figures = f"perplexity {values['perplexity']:.3f}, BLEU {values['bleu']:.2f}"
     logging.info("%s on dev: %s", _describe(candidate), figures)
     return values
+
+
+def _merit(scores: dict[str, float]) -> tuple[float, float]:
+    return scores["bleu"], -scores["perplexity"]
 
 
 def _describe(candidate: Candidate) -> str:

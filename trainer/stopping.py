@@ -92,7 +92,7 @@ class StopOnNonFinite(StepCallback):
         )
         if self._skipped > self._most:
             raise UserError(
-                f"{where}; the last checkpoint is intact: lower --learning_rate_scale or raise "
+                f"{where}; no later checkpoint was saved: lower --learning_rate_scale or raise "
                 "--warmup_steps, with another --run_dir"
             )
         logging.warning("%s; skipped, %d of %d in a row", where, self._skipped, self._most)

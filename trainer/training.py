@@ -137,7 +137,7 @@ def _fit(
         shuffle=False,
         verbose=0,
     )
-    logging.info("%d programs for %d buckets", learner.programs, len(buckets))
+    logging.info("programs traced or compiled: %d, for %d buckets", learner.programs, len(buckets))
     if stop.received:
         logging.info("stopped by %s with a checkpoint saved", stop.received.name)
     return not any_worker(strategy, stop.received is not None)

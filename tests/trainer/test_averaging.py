@@ -113,18 +113,41 @@ def test_best_without_an_evaluation_is_last(
     assert values_of(run, learner) == {"last": (3.0, (50,))}
 
 
+def finish_with(
+    run: Run,
+    learner: Learner,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    bleu: dict[float, float],
+    perplexity: dict[float, float] | None = None,
+) -> None:
+    """Ends a run whose candidates score so, by the value of their weights."""
+
+    def evaluate(*_: object) -> dict[str, float]:
+        value = float(learner.transformer.trainable_variables[0].numpy().flat[0])
+        return {"perplexity": (perplexity or {}).get(value, 5.0), "bleu": bleu[value]}
+
+    monkeypatch.setattr(finishing, "evaluate_dev", evaluate)
+    finish(run, learner, None, None)  # type: ignore[arg-type]  # the stand-in needs neither
+
+
+def test_of_equal_bleu_the_lowest_perplexity_is_kept(
+    make: Callable[..., tuple[Run, Learner]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, learner = make(average="auto")
+    perplexity = {30.0: 600.0, 35.0: 400.0, 40.0: 500.0}
+    finish_with(
+        run, learner, monkeypatch, bleu=dict.fromkeys(perplexity, 0.0), perplexity=perplexity
+    )
+    result = json.loads((run.directory / "train.json").read_text("utf-8"))
+    assert (result["average"], result["dev_perplexity"]) == ("last", 400.0)
+
+
 def test_the_candidate_of_the_best_bleu_is_kept_and_all_are_told(
     make: Callable[..., tuple[Run, Learner]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, learner = make(average="auto")
-    bleu = {30.0: 26.0, 35.0: 28.0, 40.0: 27.0}  # by the value of the weights
-
-    def evaluate(*_: object) -> dict[str, float]:
-        value = float(learner.transformer.trainable_variables[0].numpy().flat[0])
-        return {"perplexity": 5.0, "bleu": bleu[value]}
-
-    monkeypatch.setattr(finishing, "evaluate_dev", evaluate)
-    finish(run, learner, None, None)  # type: ignore[arg-type]  # the stand-in needs neither
+    finish_with(run, learner, monkeypatch, bleu={30.0: 26.0, 35.0: 28.0, 40.0: 27.0})
     kept = find_checkpoint(run.directory, "averaged")
     assert (kept.step, kept.sources, kept.train_seconds) == (40, (30, 40), 80.0)
     with np.load(kept.path / "weights.npz") as file:
