@@ -1,8 +1,15 @@
 import keras
 import numpy as np
 import pytest
+from keras import ops
 
-from model.layers import FeedForward, Residual, SharedEmbedding, TargetSpace
+from model.layers import (
+    FeedForward,
+    Residual,
+    SharedEmbedding,
+    TargetSpace,
+    layer_normalization,
+)
 from tests.model import reference
 from tests.model.small import VOCABULARY, fill_with_waves, numpy, small_config, wave
 
@@ -148,3 +155,13 @@ def test_mixed_precision_embeds_in_bfloat16_from_float32_weights() -> None:
     embedding = SharedEmbedding(small_config(), VOCABULARY, name="embedding")
     embedded = embedding(np.array([[3, 0, 10]]))
     assert embedded.dtype == "bfloat16" and embedding.matrix.dtype == "float32"
+
+
+@pytest.mark.usefixtures("bfloat16")
+def test_mixed_precision_normalises_in_float32() -> None:
+    """Numbers that bfloat16 holds, but whose sum it does not."""
+    x = 256.0 + 2.0 * np.random.default_rng(2).integers(0, 4, (1, 50, 64))
+    norm = layer_normalization(name="norm")
+    normalised = numpy(ops.cast(norm(ops.convert_to_tensor(x, dtype="bfloat16")), "float32"))
+    expected = (x - x.mean(-1, keepdims=True)) / x.std(-1, keepdims=True)
+    np.testing.assert_allclose(normalised, expected, atol=1e-2)
