@@ -10,11 +10,12 @@ import errno
 import functools
 import glob
 import io
+import itertools
 import json
 import os
 import shutil
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -64,16 +65,20 @@ def read_range(path: str | Path, start: int, size: int) -> bytes:
         return file.read(size)
 
 
-def write_atomically(path: str | Path, data: bytes) -> None:
-    """Writes a file which exists either whole or not at all, whenever the process is killed."""
+def write_atomically(path: str | Path, data: bytes | Iterable[bytes]) -> None:
+    """Writes a file which exists either whole or not at all, whenever the process is killed.
+
+    Data of any size may come in parts.
+    """
+    parts = filter(None, [data] if isinstance(data, bytes) else data)
     if is_url(path):
         with _explained(path):
-            _write_object(str(path), data)
+            _write_object(str(path), parts)
         return
     temporary = f"{path}.{uuid.uuid4().hex}{_UNFINISHED}"  # retries on other workers share none
     try:
         with open(temporary, "wb") as file:
-            file.write(data)
+            file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
@@ -151,17 +156,19 @@ def move_entries(source: str | Path, target: str | Path) -> None:
         os.replace(Path(source, name), place)
 
 
-def _write_object(url: str, data: bytes) -> None:
+def _write_object(url: str, parts: Iterator[bytes]) -> None:
     file_system = _file_system(url)
-    if not data and url.startswith("s3:"):  # Beam ends an upload of no parts, which S3 refuses
+    first = next(parts, b"")
+    if not first and url.startswith("s3:"):  # Beam ends an upload of no parts, which S3 refuses
         from apache_beam.io.aws import s3io
 
         bucket, key = s3io.parse_s3_path(url)
         client = s3io.S3IO(options=_pipeline_options(_options)).client.client
-        client.put_object(Bucket=bucket, Key=key, Body=data)
+        client.put_object(Bucket=bucket, Key=key, Body=first)
         return
     file = file_system.create(url, compression_type="uncompressed")
-    file.write(data)
+    for part in itertools.chain([first], parts):
+        file.write(part)
     file.close()  # the object appears; after a failed write, this is not reached
 
 

@@ -180,7 +180,7 @@ def to_text(translations: Sequence[str]) -> bytes:
 def join_parts(blocks: Sequence[TextBlock], folder: str, output: str) -> None:
     """Writes the parts in order to `output`, which then exists as a whole, and deletes them."""
     parts = (storage.read(f"{folder}/{block.name}") for block in blocks)
-    storage.write_atomically(output, b"".join(parts))
+    storage.write_atomically(output, parts)
     storage.delete(folder)
 
 

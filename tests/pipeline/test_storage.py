@@ -43,6 +43,11 @@ def test_writing_again_replaces(folder: str) -> None:
     assert storage.read(f"{folder}/a.txt") == b"2"
 
 
+def test_data_may_come_in_parts(folder: str) -> None:
+    storage.write_atomically(f"{folder}/whole", iter([b"", b"ab", b"", b"c"]))
+    assert storage.read(f"{folder}/whole") == b"abc"
+
+
 def test_files_below_are_listed_with_their_sizes(folder: str) -> None:
     fill(folder)
     assert storage.sizes(folder) == {"a.txt": 3, "in/b": 0, "in/deep/c": 5}
