@@ -166,6 +166,16 @@ def test_a_run_s_identity_is_its_weights_and_search(
     assert Model(None, ensemble).identity() != identities[-1]
 
 
+def test_an_exported_model_is_loaded_by_the_signature_that_takes_what_is_given(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    loaded: list[tuple[str, str]] = []
+    monkeypatch.setattr("trainer.saved_model.load_saved_model", lambda *given: loaded.append(given))
+    Model("model").load()
+    Model("model", with_prefixes=True).load()
+    assert loaded == [("model", "serving_default"), ("model", "translate_with_prefix")]
+
+
 def test_an_exported_model_s_identity_is_of_its_content(tmp_path: Path) -> None:
     identities = []
     for name, fingerprint in (("one", b"1"), ("copy", b"1"), ("other", b"2")):
