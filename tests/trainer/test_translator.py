@@ -187,6 +187,13 @@ def test_a_prefix_has_the_scores_of_search(translator: Translator) -> None:
     assert float(given["score"][0]) == pytest.approx(float(scored["score"][0]), rel=1e-4)
 
 
+def test_of_a_prefix_too_long_the_beginning_counts(translator: Translator) -> None:
+    longest = translator.search.max_source_length
+    prefix = tf.constant([" ".join(["a"] * (longest + 9))])
+    given = translator.translate_with_prefix(tf.constant([""]), prefix)
+    assert given["translation"].numpy()[0].decode().split() == ["a"] * longest
+
+
 @pytest.mark.parametrize("number", [0, 1, 9])
 def test_any_prefix_will_do(translator: Translator, number: int) -> None:
     text, prefix = (tf.constant(each[:number], tf.string) for each in (WILD[::-1], WILD))
