@@ -22,6 +22,8 @@ from tests.integration.commands import start
 from tests.integration.preprocessing import build
 from trainer import finishing, training
 from trainer.config import TrainingConfig
+from trainer.learner import Learner
+from trainer.training import prepare_learner
 
 TRANSFORMER: dict[str, Any] = {
     "num_layers": 1,
@@ -68,6 +70,13 @@ def test_a_mirrored_run_stops_resumes_and_finishes(
     )
     monkeypatch.setattr(training, "make_strategy", lambda: strategy)
     monkeypatch.setattr(finishing, "evaluate_dev", lambda *_: {"perplexity": 9.0, "bleu": 3.0})
+    learners: list[Learner] = []
+
+    def prepare(*arguments: Any) -> Learner:
+        learners.append(prepare_learner(*arguments))
+        return learners[-1]
+
+    monkeypatch.setattr(training, "prepare_learner", prepare)
 
     def train(steps: int) -> bool:
         config = TrainingConfig(
@@ -90,6 +99,10 @@ def test_a_mirrored_run_stops_resumes_and_finishes(
     assert [row["step"] for row in rows if "dev/bleu" in row] == [4]
     result = json.loads((tmp_path / "run/train.json").read_text())
     assert result["averaged_steps"] == [2, 4]
+    for learner in learners:  # fresh and resumed, each replica drops other units
+        for state in learner.transformer.non_trainable_variables:
+            one, two = strategy.experimental_local_results(state.value)
+            assert list(two - one) == [1, 0]
 
 
 def test_a_run_that_gains_no_more_ends_early_and_is_finished(

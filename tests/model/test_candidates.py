@@ -11,13 +11,18 @@ BEAM = SearchConfig()
 
 
 def find(
-    logits: np.ndarray, count: int, config: SearchConfig = BEAM, forced: int = PADDING
+    logits: np.ndarray,
+    count: int,
+    config: SearchConfig = BEAM,
+    forced: int = PADDING,
+    history: tuple[int, ...] = (5,),
 ) -> tuple[np.ndarray, np.ndarray]:
     batch, width = logits.shape[:2]
+    before = ops.convert_to_tensor([*history, *[PADDING] * 3], dtype="int32")
     found = likeliest_tokens(
         ops.convert_to_tensor(logits),
-        ops.zeros((batch, width, 4), dtype="int32"),
-        ops.convert_to_tensor(1),
+        ops.tile(before[None, None], (batch, width, 1)),
+        ops.convert_to_tensor(len(history)),
         count=count,
         end_id=END,
         forced=ops.full((batch,), forced, dtype="int32"),
@@ -68,3 +73,11 @@ def test_too_short_a_translation_may_not_end() -> None:
         log_probs, tokens = find(logits, 3, SearchConfig(min_length=min_length))
         (ending,) = log_probs[tokens == END]
         assert (ending > -1e8) == may_end
+
+
+@pytest.mark.parametrize(("ngram", "best"), [(0, [2, 3, 4]), (2, [5, 6, 7])])
+def test_enough_are_left_when_rules_strike_out_the_likeliest(ngram: int, best: list[int]) -> None:
+    logits = np.linspace(1, 0, 200, dtype=np.float32)[None, None]  # padding and end come first
+    config = SearchConfig(min_length=9, no_repeat_ngram=ngram)
+    log_probs, tokens = find(logits, 3, config, history=(7, 2, 7, 3, 7, 4, 7))
+    assert tokens[log_probs > -1e8][:3].tolist() == best

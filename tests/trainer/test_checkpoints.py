@@ -165,6 +165,7 @@ def test_the_n_best_are_kept_in_their_order(tmp_path: Path, make_learner: MakeLe
     # A killed run evaluates again what it had evaluated after its newest checkpoint.
     save_best(tmp_path, transformer, step=6, bleu=25.0, keep=3)
     assert [one.step for one in list_best(tmp_path)] == [6, 2, 3]
+    assert len([*(tmp_path / "best").iterdir()]) == 3  # and nothing of the one replaced
 
 
 def test_a_killed_write_leaves_the_earlier_checkpoint_in_force(

@@ -1,6 +1,7 @@
 import dataclasses
 import time
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import keras
 import numpy as np
@@ -11,6 +12,7 @@ from model.config import TransformerConfig
 from model.transformer import Transformer
 from trainer.learner import Learner
 from trainer.loss_scale import GROWTH_UPDATES, INITIAL_SCALE, LossScale
+from trainer.objective import cross_entropy
 
 MakeLearner = Callable[..., Learner]
 Batch = dict[str, tf.Tensor]
@@ -162,6 +164,25 @@ def test_an_update_that_is_not_finite_is_counted_and_changes_nothing(
     assert float(logs["finite"]) == 0.0
     assert int(learner.optimizer.iterations) == 2
     for received, wanted in zip(weights_of(learner) + means_of(learner), before, strict=True):
+        np.testing.assert_array_equal(received, wanted)
+
+
+def test_an_update_whose_loss_alone_is_not_finite_changes_nothing(
+    make_learner: MakeLearner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when the logit of a right subword is too small for float16."""
+
+    def overflow(*arguments: Any, **options: Any) -> tuple[tf.Tensor, tf.Tensor]:
+        loss, nll = cross_entropy(*arguments, **options)
+        return loss + np.inf, nll
+
+    monkeypatch.setattr("trainer.learner.cross_entropy", overflow)
+    learner = make_learner()
+    before = weights_of(learner)
+    logs = learner.train_step(batch_of())
+    assert np.isfinite(float(logs["gradient_norm"]))
+    assert float(logs["finite"]) == 0.0
+    for received, wanted in zip(weights_of(learner), before, strict=True):
         np.testing.assert_array_equal(received, wanted)
 
 

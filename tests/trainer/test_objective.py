@@ -84,6 +84,14 @@ def test_without_smoothing_both_sums_are_the_same() -> None:
     assert float(loss) == float(nll)
 
 
+def test_the_plain_sum_has_no_gradient() -> None:
+    logits = tf.constant(LOGITS)
+    with tf.GradientTape() as tape:
+        tape.watch(logits)
+        _, nll = cross_entropy(logits, tf.constant(TARGET), label_smoothing=0.1)
+    assert tape.gradient(nll, logits) is None
+
+
 def test_large_logits_stay_finite() -> None:
     loss, nll = cross_entropy(tf.constant(LOGITS * 1e4), tf.constant(TARGET), label_smoothing=0.1)
     assert np.isfinite([float(loss), float(nll)]).all()

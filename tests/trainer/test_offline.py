@@ -166,6 +166,27 @@ def test_a_run_s_identity_is_its_weights_and_search(
     assert Model(None, ensemble).identity() != identities[-1]
 
 
+def test_an_exported_model_is_loaded_by_the_signature_that_takes_what_is_given(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    loaded: list[tuple[str, str]] = []
+    monkeypatch.setattr("trainer.saved_model.load_saved_model", lambda *given: loaded.append(given))
+    Model("model").load()
+    Model("model", with_prefixes=True).load()
+    assert loaded == [("model", "serving_default"), ("model", "translate_with_prefix")]
+
+
+def test_an_exported_model_s_identity_is_of_its_content(tmp_path: Path) -> None:
+    identities = []
+    for name, fingerprint in (("one", b"1"), ("copy", b"1"), ("other", b"2")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "saved_model.pb").touch()
+        (tmp_path / name / "fingerprint.pb").write_bytes(fingerprint)
+        identities.append(Model(str(tmp_path / name)).identity())
+    one, copy, other = identities
+    assert one == copy != other
+
+
 def test_beam_translates_every_block_once(tmp_path: Path, parts: str, text: str) -> None:
     from pipeline.runners import make_options
     from trainer.beam_inference import translate_with_beam

@@ -2,6 +2,7 @@ import itertools
 import math
 import os
 import signal
+import threading
 import time
 from pathlib import Path
 
@@ -120,6 +121,7 @@ def test_overflow_of_a_scaled_loss_is_expected() -> None:
 
 
 def test_the_watchdog_warns_once_of_a_stalled_input(caplog: pytest.LogCaptureFixture) -> None:
+    before = {*threading.enumerate()}
     learner = ScriptedLearner([PLAIN] * 2)
     waits = [None, time.monotonic() - 0.5]
 
@@ -130,3 +132,6 @@ def test_the_watchdog_warns_once_of_a_stalled_input(caplog: pytest.LogCaptureFix
 
     fit(learner, 2, InputWatchdog(seconds=0.02), AfterUpdate(wait))
     assert "the input is stalled" in caplog.text
+    for thread in {*threading.enumerate()} - before:
+        thread.join(timeout=60)
+        assert not thread.is_alive()

@@ -1,9 +1,11 @@
+import os
 import threading
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from trainer import translation
 from trainer.translation import Translation, translate_all
 
 
@@ -46,3 +48,12 @@ def test_batches_are_translated_at_once_as_many_as_there_are_cores(
 
     monkeypatch.setattr("trainer.translation._batches_at_once", lambda: 3)
     assert len(translate_all(meet, ["x"] * 3 * 64)) == 3 * 64
+
+
+@pytest.mark.parametrize(("gpus", "expected"), [(0, 3), (2, 1)])
+def test_a_gpu_has_one_batch_at_once_and_each_core_one(
+    gpus: int, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tf.config, "list_logical_devices", lambda _: ["a device"] * gpus)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 2, 5}, raising=False)
+    assert translation._batches_at_once() == expected

@@ -1,18 +1,22 @@
+import dataclasses
 import os
 import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from model.config import SearchConfig
+from model.config import SearchConfig, TransformerConfig
+from model.transformer import Transformer
+from pipeline.errors import UserError
 from pipeline.schema import END_ID, PADDING_ID, Dataset
 from tests.trainer.datasets import VOCABULARY_SIZE
 from trainer.checkpoints import save_checkpoint
-from trainer.config import TrainedModel
+from trainer.config import TrainedModel, TrainedModels, TrainingConfig
 from trainer.learner import Learner
-from trainer.run_directory import Run
+from trainer.run_directory import Run, open_run
 from trainer.translation import translate_all
 from trainer.translator import Translator, load_translator
 
@@ -93,8 +97,30 @@ def test_a_score_is_the_sum_of_the_model_s_log_probabilities(translator: Transla
         length = int((ids != PADDING_ID).sum())
         expected = sum(log_probs[row, position, ids[position]] for position in range(length))
         penalty = ((5 + length) / 6) ** translator.search.length_penalty
+        assert int(given["tokens"][row]) == length
         assert float(given["log_probability"][row]) == pytest.approx(expected, rel=1e-4)
         assert float(given["score"][row]) == pytest.approx(expected / penalty, rel=1e-4)
+
+
+def test_of_a_translation_too_long_the_beginning_is_scored(translator: Translator) -> None:
+    longest = translator.search.max_source_length + translator.search.extra_length
+    fitting = " ".join(["a"] * (longest - 1))
+    scored = translator.score(tf.constant(["Why?"] * 2), tf.constant([fitting, f"{fitting} a a"]))
+    assert scored["tokens"].numpy().tolist() == [longest, longest]
+    one, other = scored["log_probability"].numpy()
+    assert one == pytest.approx(other, rel=1e-5)
+
+
+def test_an_ensemble_scores_by_the_mean_of_probabilities(translator: Translator) -> None:
+    other = Transformer(translator.transformer.config, VOCABULARY_SIZE)
+    ops = translator.source_ops
+    ensemble = Translator(translator.transformer, ops, ops, translator.search, [other])
+    text, translation = tf.constant(["Why?", "A dog."]), tf.constant(["Warum?", "Ein Hund."])
+    ids = ops.tokenize(text), ops.tokenize(translation)
+    each = [np.exp(model.token_log_probs(*ids)) for model in (translator.transformer, other)]
+    expected = np.log((each[0] + each[1]) / 2).sum(axis=1)
+    received = ensemble.score(text, translation)["log_probability"]
+    np.testing.assert_allclose(received, expected, rtol=1e-4)
 
 
 def test_blank_sentences_have_blank_translations(translator: Translator) -> None:
@@ -161,6 +187,13 @@ def test_a_prefix_has_the_scores_of_search(translator: Translator) -> None:
     assert float(given["score"][0]) == pytest.approx(float(scored["score"][0]), rel=1e-4)
 
 
+def test_of_a_prefix_too_long_the_beginning_counts(translator: Translator) -> None:
+    longest = translator.search.max_source_length
+    prefix = tf.constant([" ".join(["a"] * (longest + 9))])
+    given = translator.translate_with_prefix(tf.constant([""]), prefix)
+    assert given["translation"].numpy()[0].decode().split() == ["a"] * longest
+
+
 @pytest.mark.parametrize("number", [0, 1, 9])
 def test_any_prefix_will_do(translator: Translator, number: int) -> None:
     text, prefix = (tf.constant(each[:number], tf.string) for each in (WILD[::-1], WILD))
@@ -187,3 +220,44 @@ def test_a_run_is_loaded_with_the_weights_asked_for(
     matrix = learner.transformer.embedding.matrix.numpy()
     np.testing.assert_array_equal(last.transformer.embedding.matrix, matrix)
     np.testing.assert_allclose(first.transformer.embedding.matrix, matrix - 1, atol=1e-6)
+
+
+@pytest.fixture
+def two_runs(
+    tmp_path: Path,
+    make_learner: Callable[..., Learner],
+    tiny_transformer: TransformerConfig,
+    tiny_dataset: Dataset,
+) -> list[Run]:
+    """Two runs with checkpoints of steps 1 and 2; all embeddings are run + step / 10."""
+    runs, learner = [], make_learner()
+    for number in (1, 2):
+        training = TrainingConfig(
+            dataset_dir=str(tiny_dataset.directory), run_dir=str(tmp_path / f"run-{number}")
+        )
+        runs.append(open_run(tiny_transformer, training, SearchConfig(), tiny_dataset))
+        for step in (1, 2):
+            learner.transformer.embedding.matrix.assign(
+                tf.fill((VOCABULARY_SIZE, 16), number + step / 10)
+            )
+            save_checkpoint(runs[-1].directory, learner, step=step, train_seconds=0.0, keep=5)
+    return runs
+
+
+def test_an_ensemble_has_that_checkpoint_of_every_run(two_runs: list[Run]) -> None:
+    first, second = (str(run.directory) for run in two_runs)
+    models = TrainedModels(first, "1", (second,))
+    loaded, checkpoint = load_translator(two_runs[0], models, SearchConfig())
+    assert checkpoint.path.parents[1] == two_runs[0].directory
+    values = [np.unique(model.embedding.matrix.numpy()).tolist() for model in loaded.models]
+    np.testing.assert_allclose(values, [[1.1], [2.1]], rtol=1e-6)
+
+
+def test_an_ensemble_of_different_subwords_is_refused(two_runs: list[Run]) -> None:
+    first, second = two_runs
+    other = {side: dataclasses.asdict(each) for side, each in first.vocabularies.items()}
+    other["target"]["sha256"] = "f00"
+    changed = dataclasses.replace(first, data={**first.data, "vocabularies": other})
+    models = TrainedModels(str(first.directory), "1", (str(second.directory),))
+    with pytest.raises(UserError, match=r"--ensemble: .*run-2 has other subwords than .*run-1"):
+        load_translator(changed, models, SearchConfig())
