@@ -72,16 +72,21 @@ def read_arrays(checkpoint: Checkpoint, name: str) -> Arrays:
         with np.load(path) as file:
             return dict(file)
     except (OSError, EOFError, ValueError, zipfile.BadZipFile) as error:
-        raise UserError(
-            f"damaged checkpoint: {path} cannot be read ({error}); delete {checkpoint.path} to do "
-            "without it"
-        ) from error
+        raise _damaged(path, error) from error
 
 
 def read_description(path: Path) -> Checkpoint:
-    """Reads which checkpoint is in a folder."""
-    values = json.loads((path / "checkpoint.json").read_text("utf-8"))
-    return Checkpoint(path, **{**values, "sources": tuple(values["sources"])})
+    """Reads which checkpoint is in a folder.
+
+    Raises:
+        UserError: if the description is damaged.
+    """
+    description = path / "checkpoint.json"
+    try:
+        values = json.loads(description.read_text("utf-8"))
+        return Checkpoint(path, **{**values, "sources": tuple(values["sources"])})
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise _damaged(description, error) from error
 
 
 def list_folder(folder: Path) -> list[Checkpoint]:
@@ -90,9 +95,16 @@ def list_folder(folder: Path) -> list[Checkpoint]:
     for path in sorted(folder.glob("step-*[0-9]")):
         try:
             checkpoints.append(read_description(path))
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            logging.warning("skipping damaged checkpoint %s: %s", path, error)
+        except UserError as error:
+            logging.warning("skipped: %s", error)
     return checkpoints
+
+
+def _damaged(path: Path, error: Exception) -> UserError:
+    return UserError(
+        f"damaged checkpoint: {path} cannot be read ({error}); delete {path.parent} to do without "
+        "it"
+    )
 
 
 def _save(path: Path, arrays: Arrays) -> None:

@@ -302,6 +302,17 @@ def test_a_missing_checkpoint_is_named_with_those_there_are(
         find_checkpoint(tmp_path, "averaged")
 
 
+def test_a_damaged_description_of_an_average_is_told(
+    tmp_path: Path, make_learner: MakeLearner
+) -> None:
+    save(tmp_path, make_learner(), 1)
+    average(tmp_path, list_checkpoints(tmp_path))
+    description = tmp_path / "averaged" / "checkpoint.json"
+    description.write_bytes(description.read_bytes()[:-9])
+    with pytest.raises(UserError, match=r"damaged checkpoint: .*; delete .*averaged to do without"):
+        find_checkpoint(tmp_path, "auto")
+
+
 def test_the_description_is_readable_json(tmp_path: Path, make_learner: MakeLearner) -> None:
     save(tmp_path, make_learner(), 4, interim=True)
     path = tmp_path / "checkpoints" / "step-00000004" / "checkpoint.json"
