@@ -198,6 +198,19 @@ def test_evaluating_on_other_subwords_is_refused(trained: Path, tmp_path: Path) 
     assert f"--subwords_model={trained}/subwords.model" in line
 
 
+def test_a_refused_translation_leaves_nothing_behind(tmp_path: Path) -> None:
+    refuse(
+        "-m", "trainer.translate", "--saved_model=none", f"--input_file={tmp_path / 'none'}",
+        f"--output_file={tmp_path / 'out'}",
+    )  # fmt: skip
+    (tmp_path / "in").touch()
+    refuse(
+        "-m", "trainer.translate", "--saved_model=none", f"--input_file={tmp_path / 'in'}",
+        f"--output_file={tmp_path / 'out'}", "--runner=Nope",
+    )  # fmt: skip
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
 def test_several_translations_of_a_line_are_refused(trained: Path) -> None:
     line = refuse("-m", "trainer.translate", f"--run_dir={trained}", "--n_best=2")
     assert "translate_nbest" in line
@@ -339,6 +352,9 @@ def test_a_run_of_another_configuration_is_refused(trained: Path, dataset: Path)
         (["trainer.attention", "--text= "], "expected a sentence"),
         (["trainer.translate", "--saved_model=none", "--input_file=none.txt"], "none.txt"),
         (["trainer.translate", "--saved_model=none", "--runner=Any"], "without --output_file"),
+        (["trainer.translate", "--saved_model=none", "--num_workers=2"], "without --runner"),
+        (["trainer.translate", "--saved_model=none", "--output_file=tests"], "tests is a folder"),
+        (["trainer.translate", "--saved_model=none", "--output_file=setup.py"], "setup.py exists"),
         (["trainer.translate", "--saved_model=none", "--worker_zone=a"], "unknown flag"),
         (["trainer.export", "--output_dir=x", "--weights=int8"], "--format=ctranslate2 has int8"),
         (
