@@ -211,6 +211,16 @@ def test_a_refused_translation_leaves_nothing_behind(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 
+def test_a_folder_that_cannot_be_written_is_refused_before_exporting(
+    trained: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    line = refuse(
+        "-m", "trainer.export", f"--run_dir={trained}", f"--output_dir={tmp_path / 'file' / '1'}"
+    )
+    assert str(tmp_path / "file") in line
+
+
 def test_several_translations_of_a_line_are_refused(trained: Path) -> None:
     line = refuse("-m", "trainer.translate", f"--run_dir={trained}", "--n_best=2")
     assert "translate_nbest" in line
