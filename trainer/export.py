@@ -81,6 +81,10 @@ def main(_: list[str]) -> None:
             f"{output_dir} exists and is no exported model; expected a new directory or an earlier "
             "export: give another --output_dir"
         )
+    temporary = output_dir.with_name(f".{output_dir.name}.tmp")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(parents=True)  # where nothing can be written, TensorFlow fails with a traceback
+    temporary.rmdir()
 
     start_tensorflow()
     from trainer.ctranslate2_model import save_ctranslate2
@@ -88,8 +92,6 @@ def main(_: list[str]) -> None:
     from trainer.translator import load_translator
 
     translator, checkpoint = load_translator(run, model, search)
-    temporary = output_dir.with_name(f".{output_dir.name}.tmp")
-    shutil.rmtree(temporary, ignore_errors=True)
     if target.format == "ctranslate2":
         save_ctranslate2(run, translator.transformer, temporary, weights=target.weights)
     else:

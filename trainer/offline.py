@@ -97,6 +97,22 @@ class TextBlock:
     lines: int
 
 
+def check_output(path: str, *, begun: bool) -> None:
+    """Checks that translations may be written to a file, before any is made.
+
+    Args:
+        path: the file.
+        begun: whether there are parts of it, which were left between writing it and deleting them.
+
+    Raises:
+        UserError: it is a folder, or exists.
+    """
+    if Path(path).is_dir():
+        raise UserError(f"{path} is a folder: expected a file to write translations to")
+    if storage.is_file(path) and not begun:
+        raise UserError(f"{path} exists: delete it, or write to another file")
+
+
 def read_blocks(
     files: Sequence[BinaryIO], block_lines: int, names: Sequence[str]
 ) -> Iterator[list[list[str]]]:

@@ -7,22 +7,24 @@ score (with the length penalty of search), and each subword of the translation w
 log-probability.
 """
 
+import contextlib
 import dataclasses
 import json
 import sys
 from dataclasses import field
-from pathlib import Path
 from typing import Any
 
 from absl import logging
 
 from model.config import SearchConfig
-from pipeline import cli
-from pipeline.errors import UserError
+from pipeline import cli, storage
 from pipeline.schema import write_atomically
 from trainer.config import TrainedModels
+from trainer.offline import read_blocks
 from trainer.run_directory import load_run
 from trainer.startup import start_tensorflow
+
+_BLOCK_LINES = 2_000  # read at a time
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,12 +42,7 @@ def main(_: list[str]) -> None:
     """Reads the flags and both texts, scores, and writes."""
     files = cli.config_from_flags(ScoredText)
     model = cli.config_from_flags(TrainedModels)
-    source, target = _read(files.source_file), _read(files.target_file)
-    if len(source) != len(target):
-        raise UserError(
-            f"{files.source_file} has {len(source)} lines and {files.target_file} {len(target)}: "
-            "expected line n of one to translate line n of the other"
-        )
+    source, target = read_pairs(files.source_file, files.target_file)
     run = load_run(model.run_dir)
     search = cli.override_from_flags(run.search)
 
@@ -63,8 +60,21 @@ def main(_: list[str]) -> None:
         sys.stdout.buffer.write(text)
 
 
-def _read(path: str) -> list[str]:
-    return Path(path).read_text("utf-8").removesuffix("\n").split("\n")
+def read_pairs(source_file: str, target_file: str) -> tuple[list[str], list[str]]:
+    """Returns the lines of both files, as `trainer.translate` reads them.
+
+    Raises:
+        UserError: a line is not UTF-8, or one file has fewer lines; says which.
+    """
+    names = [source_file, target_file]
+    source: list[str] = []
+    target: list[str] = []
+    with contextlib.ExitStack() as stack:
+        texts = [stack.enter_context(storage.open_file(name)) for name in names]
+        for sources, targets in read_blocks(texts, _BLOCK_LINES, names):
+            source += sources
+            target += targets
+    return source, target
 
 
 if __name__ == "__main__":

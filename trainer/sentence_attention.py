@@ -5,11 +5,13 @@ from collections.abc import Sequence
 
 import numpy as np
 import tensorflow as tf
+from absl import logging
 
 from model.attention_maps import AttentionMaps, attention_maps
 from pipeline.schema import PADDING_ID, SIDES
 from pipeline.subwords import Subwords, load_subwords
 from trainer.run_directory import Run
+from trainer.text_ops import cut_ids
 from trainer.translator import Translator
 
 START = "⟨start⟩"
@@ -72,7 +74,10 @@ def attention_image(maps: AttentionMaps, kind: str, *, pixels: int = 4) -> np.nd
 def _attend(
     translator: Translator, source: Subwords, target: Subwords, sentence: str
 ) -> SentenceAttention:
-    source_ids = translator.source_ops.tokenize(tf.constant([sentence]))
+    tokens = translator.source_ops.tokenize(tf.constant([sentence]))
+    source_ids, (cut,) = cut_ids(tokens, translator.search.max_source_length)
+    if cut:
+        logging.warning("a sentence was longer than --max_source_length and cut there")
     found = translator.search_ids(source_ids).tokens[:, 0]
     target_ids = found[:, : tf.math.count_nonzero(found[0] != PADDING_ID)]
     maps = attention_maps(translator.transformer, source_ids, target_ids)

@@ -6,6 +6,8 @@ import sys
 import tempfile
 from collections.abc import Iterator
 
+_SILENT = "3"
+
 
 def start_tensorflow(*, one_thread_per_op: bool = False) -> None:
     """Imports TensorFlow and finds its devices, silently; call it before anything imports Keras.
@@ -15,13 +17,13 @@ def start_tensorflow(*, one_thread_per_op: bool = False) -> None:
 
     With several workers (TF_CONFIG) the devices wait for `trainer.strategy`, which must be first.
     Its C++ side writes a page of notices to standard error at every start, errors about absent GPUs
-    among them. Whoever wants to read them sets TF_CPP_MIN_LOG_LEVEL.
+    among them. Whoever wants to read them sets TF_CPP_MIN_LOG_LEVEL to less than 3, which is what
+    processes that we start find there.
     """
     os.environ["KERAS_BACKEND"] = "tensorflow"
     if one_thread_per_op:
         os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
-    chatty = "TF_CPP_MIN_LOG_LEVEL" in os.environ
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    chatty = os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", _SILENT) != _SILENT
     with contextlib.nullcontext() if chatty else silent_stderr():
         import tensorflow as tf
 

@@ -8,9 +8,9 @@ r"""Translates text, one sentence a line, with a run or with an exported SavedMo
         --input_file=news.en --output_file=news.de
 
 Line n of the output translates line n of the input. With --output_file, finished blocks of lines
-are kept in OUTPUT_FILE.parts: killed at any moment, the same command goes on, and OUTPUT_FILE
-appears as a whole at the end. With --runner, blocks are translated on the workers of a Beam runner;
-options of Apache Beam may follow.
+are kept in OUTPUT_FILE.parts: killed at any moment, the same command goes on, and OUTPUT_FILE,
+which must not exist, appears as a whole at the end. With --runner, blocks are translated on the
+workers of a Beam runner; options of Apache Beam may follow.
 """
 
 import contextlib
@@ -18,6 +18,7 @@ import dataclasses
 import logging as standard_logging
 import sys
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 from absl import flags, logging
 
@@ -28,6 +29,9 @@ from pipeline.progress import Progress
 from trainer import offline
 from trainer.config import TrainedModels
 from trainer.run_directory import load_run
+
+if TYPE_CHECKING:
+    from apache_beam.options.pipeline_options import PipelineOptions
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,6 +81,11 @@ class TextFiles:
                 raise ValueError(f"{name} must be at least 1; received {getattr(self, name)}")
         if self.runner and not self.output_file:
             raise ValueError("received --runner without --output_file: workers write files")
+        if self.num_workers > 1 and not self.runner:
+            raise ValueError(
+                f"received --num_workers={self.num_workers} without --runner: add "
+                "--runner=DirectRunner, or leave it out; one process uses all cores already"
+            )
 
     @property
     def columns(self) -> list[str | None]:
@@ -140,19 +149,23 @@ def _translate_file(
     files: TextFiles, output: str, model: offline.Model, beam_arguments: list[str]
 ) -> None:
     """Translates into parts, those that are missing, then joins them."""
+    options = _beam_options(files, beam_arguments)
     folder = f"{output}.parts"
-    storage.make_folder(folder)
+    done = storage.entries(folder)
+    offline.check_output(output, begun=bool(done))
     paths = [path or _keep_standard_input(folder) for path in files.columns]
     blocks = offline.list_blocks(paths, files.block_lines, model)
-    done = storage.entries(folder)
+    storage.make_folder(folder)
     waiting = [block for block in blocks if block.name not in done]
     if len(waiting) < len(blocks):
         logging.info(
             "%d of %d blocks were finished before", len(blocks) - len(waiting), len(blocks)
         )
     with Progress("Translate", waiting, lambda: storage.entries(folder)):
-        if files.runner:
-            _translate_with_beam(files, waiting, folder, model, beam_arguments)
+        if waiting and options is not None:
+            from trainer.beam_inference import translate_with_beam
+
+            translate_with_beam(waiting, folder, model, options)
         elif waiting:
             translate = model.load()
             for block in waiting:
@@ -163,27 +176,22 @@ def _translate_file(
 
 def _keep_standard_input(folder: str) -> str:
     """Writes standard input to a file in `folder` and returns its path."""
+    storage.make_folder(folder)
     path = f"{folder}/standard-input"
     storage.write_atomically(path, sys.stdin.buffer.read())
     return path
 
 
-def _translate_with_beam(
-    files: TextFiles,
-    blocks: list[offline.TextBlock],
-    folder: str,
-    model: offline.Model,
-    arguments: list[str],
-) -> None:
+def _beam_options(files: TextFiles, arguments: list[str]) -> "PipelineOptions | None":
+    """Returns Beam's options, which file systems have now as well; None without a runner."""
+    if not files.runner:
+        return None
     standard_logging.disable(standard_logging.WARNING)  # Beam warns about lacking Google clients
     from pipeline import runners
-    from trainer import beam_inference
 
     standard_logging.disable(standard_logging.NOTSET)
     our_flags = usage.our_flags(flags.FLAGS)
-    options = runners.make_options(files.runner or "", files.num_workers, arguments, our_flags)
-    if blocks:
-        beam_inference.translate_with_beam(blocks, folder, model, options)
+    return runners.make_options(files.runner, files.num_workers, arguments, our_flags)
 
 
 if __name__ == "__main__":

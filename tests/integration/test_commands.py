@@ -186,6 +186,7 @@ def test_workers_finish_a_translation_that_was_begun(trained: Path, tmp_path: Pa
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     assert "1 of 4 blocks were finished before" in result.stderr
+    assert "port.cc" not in result.stderr  # TensorFlow's notices, of the workers too
     rest = succeed("-m", "trainer.translate", f"--saved_model={model}", stdin="\n".join(lines[2:]))
     assert (tmp_path / "out").read_text("utf-8") == "done\nbefore\n" + rest
     assert not (tmp_path / "out.parts").exists()
@@ -195,6 +196,29 @@ def test_evaluating_on_other_subwords_is_refused(trained: Path, tmp_path: Path) 
     other = build(configure(tmp_path, "other")).directory
     line = refuse("-m", "trainer.evaluate", f"--run_dir={trained}", f"--dataset_dir={other}")
     assert f"--subwords_model={trained}/subwords.model" in line
+
+
+def test_a_refused_translation_leaves_nothing_behind(tmp_path: Path) -> None:
+    refuse(
+        "-m", "trainer.translate", "--saved_model=none", f"--input_file={tmp_path / 'none'}",
+        f"--output_file={tmp_path / 'out'}",
+    )  # fmt: skip
+    (tmp_path / "in").touch()
+    refuse(
+        "-m", "trainer.translate", "--saved_model=none", f"--input_file={tmp_path / 'in'}",
+        f"--output_file={tmp_path / 'out'}", "--runner=Nope",
+    )  # fmt: skip
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_exporting(
+    trained: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    line = refuse(
+        "-m", "trainer.export", f"--run_dir={trained}", f"--output_dir={tmp_path / 'file' / '1'}"
+    )
+    assert str(tmp_path / "file") in line
 
 
 def test_several_translations_of_a_line_are_refused(trained: Path) -> None:
@@ -338,6 +362,9 @@ def test_a_run_of_another_configuration_is_refused(trained: Path, dataset: Path)
         (["trainer.attention", "--text= "], "expected a sentence"),
         (["trainer.translate", "--saved_model=none", "--input_file=none.txt"], "none.txt"),
         (["trainer.translate", "--saved_model=none", "--runner=Any"], "without --output_file"),
+        (["trainer.translate", "--saved_model=none", "--num_workers=2"], "without --runner"),
+        (["trainer.translate", "--saved_model=none", "--output_file=tests"], "tests is a folder"),
+        (["trainer.translate", "--saved_model=none", "--output_file=setup.py"], "setup.py exists"),
         (["trainer.translate", "--saved_model=none", "--worker_zone=a"], "unknown flag"),
         (["trainer.export", "--output_dir=x", "--weights=int8"], "--format=ctranslate2 has int8"),
         (

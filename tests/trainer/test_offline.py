@@ -76,6 +76,19 @@ def test_an_empty_file_has_an_empty_translation(tmp_path: Path, parts: str) -> N
     assert (tmp_path / "out").read_bytes() == b""
 
 
+def test_an_output_that_exists_is_refused_unless_it_was_being_written(text: str) -> None:
+    offline.check_output(f"{text}.new", begun=False)
+    offline.check_output(text, begun=True)
+    with pytest.raises(UserError, match="exists: delete it"):
+        offline.check_output(text, begun=False)
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_an_output_that_is_a_folder_is_refused(tmp_path: Path, begun: bool) -> None:
+    with pytest.raises(UserError, match="is a folder"):
+        offline.check_output(str(tmp_path), begun=begun)
+
+
 def test_a_changed_line_changes_its_block_s_name_alone(text: str) -> None:
     before = names(text, StoredModel(None))
     content = Path(text).read_bytes()

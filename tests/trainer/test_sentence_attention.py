@@ -45,6 +45,20 @@ def test_sentences_come_with_the_translation_that_is_attended_for(
         assert each.target_read == [START, *each.target[:-1]]
 
 
+def test_a_sentence_is_cut_where_the_translation_s_source_is(
+    tiny_run: Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    search = SearchConfig(beam_size=2, extra_length=3, max_source_length=4)
+    run = dataclasses.replace(tiny_run, search=search)
+    (seen,) = attend_to_sentences(
+        run, make_translator(run, make_transformer(run)), ["The old dog sleeps."]
+    )
+    assert len(seen.source) == 4
+    assert seen.source[-1] == END
+    assert seen.maps.encoder.shape == (1, HEADS, 4, 4)
+    assert "--max_source_length" in caplog.text
+
+
 def test_weights_belong_to_the_subwords(seen: list[SentenceAttention]) -> None:
     for each in seen:
         source, target = len(each.source), len(each.target)
