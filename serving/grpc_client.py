@@ -39,6 +39,18 @@ def translate(
     return [(text.decode("utf-8"), float(score)) for text, score in zip(texts, scores, strict=True)]
 
 
-if __name__ == "__main__":
-    for line, _ in translate([line.rstrip("\n") for line in sys.stdin], *sys.argv[1:3]):
+def main(arguments: list[str]) -> None:
+    """Prints the translations, or exits with one line that says why there are none."""
+    if len(arguments) != 2:
+        sys.exit("usage: python serving/grpc_client.py HOST:PORT MODEL < sentences.txt")
+    address, model = arguments
+    try:
+        translations = translate([line.rstrip("\n") for line in sys.stdin], address, model)
+    except grpc.RpcError as error:
+        sys.exit(f"error: no translation from {address}: {error.details()}")
+    for line, _ in translations:
         print(line)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

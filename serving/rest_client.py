@@ -24,6 +24,17 @@ def translate(sentences: list[str], model_url: str) -> list[str]:
         return json.load(response)["outputs"]["translation"]
 
 
-if __name__ == "__main__":
-    for line in translate([line.rstrip("\n") for line in sys.stdin], sys.argv[1]):
+def main(arguments: list[str]) -> None:
+    """Prints the translations, or exits with one line that says why there are none."""
+    if len(arguments) != 1:
+        sys.exit("usage: python serving/rest_client.py MODEL_URL < sentences.txt")
+    try:
+        translations = translate([line.rstrip("\n") for line in sys.stdin], arguments[0])
+    except (OSError, ValueError) as error:  # urllib's are OSErrors
+        sys.exit(f"error: no translation from {arguments[0]}: {error}")
+    for line in translations:
         print(line)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

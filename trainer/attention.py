@@ -1,6 +1,6 @@
 """Writes a page with what a model attends to, every layer and head, to explore by pointing.
 
-    python -m trainer.attention --run_dir=runs/demo --text="The old dog sleeps."
+    python -m trainer.attention --run_dir=runs/demo --text="The old dog sleeps in the garden."
 
 The page opens in any browser, without network.
 """

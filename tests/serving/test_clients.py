@@ -1,7 +1,10 @@
 """The clients' wire format, against stand-ins for TF Serving: its own messages, not its server."""
 
 import json
+import re
 import runpy
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent import futures
@@ -51,6 +54,23 @@ def test_the_rest_client_sends_and_reads_columns(rest_server: str) -> None:
     translate = load_translate("rest_client")
     received = translate(SENTENCES, f"{rest_server}/v1/models/translator")
     assert received == [sentence.upper() for sentence in SENTENCES]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "usage: python serving/rest_client.py MODEL_URL"),
+        (["http://127.0.0.1:9/v1"], "error: no translation from http://127.0.0.1:9/v1: .*refused"),
+        (["localhost"], "error: no translation from localhost: .*unknown url type"),
+    ],
+)
+def test_the_rest_client_ends_with_a_line(arguments: list[str], message: str) -> None:
+    client = ROOT / "serving" / "rest_client.py"
+    ended = subprocess.run(
+        [sys.executable, str(client), *arguments], input="Why?\n", capture_output=True, text=True
+    )
+    assert ended.returncode == 1 and ended.stdout == ""
+    assert re.match(message, ended.stderr) and ended.stderr.count("\n") == 1
 
 
 @pytest.fixture
