@@ -16,6 +16,7 @@ from tests.model.toy_language import (
     SOURCE_LENGTH,
     Hypothesis,
     ToyLanguage,
+    grow_plainly,
     hypotheses,
     search_everything,
     search_plainly,
@@ -137,6 +138,23 @@ def test_a_sentence_of_few_translations_holds_up_nobody() -> None:
     found = language.search(STARTS[:2], [2, 40], SearchConfig(8, 8))
     assert [len(each) for each in found] == [5, 8]
     assert language.steps < 30
+
+
+@pytest.mark.parametrize("config", [SearchConfig(1), SearchConfig(3), SearchConfig(3, 2)])
+def test_search_stops_as_soon_as_no_live_hypothesis_can_win(config: SearchConfig) -> None:
+    limit, needed = 12, set()
+    for start in range(20):
+        language = ToyLanguage(vocabulary_size=6, seed=5)
+        language.search([start], [limit], config)
+        steps = 0
+        for live, kept in grow_plainly(language, start, limit, config):
+            steps += 1
+            reachable = live[0][0] / ((5 + limit) / 6) ** 0.6 if live else -np.inf
+            if len(kept) == config.n_best and reachable <= kept[-1][0]:
+                break
+        assert language.steps == steps
+        needed.add(steps)
+    assert len(needed) > 3
 
 
 def test_finished_sentences_leave_no_work_behind() -> None:

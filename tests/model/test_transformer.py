@@ -1,3 +1,4 @@
+import dataclasses
 from typing import Any
 
 import keras
@@ -251,6 +252,30 @@ def test_far_positions_are_added_in_float32() -> None:
         for position in (1000, 1001)
     ]
     assert (numpy(logits[0]) != numpy(logits[1])).any()
+
+
+def test_samples_are_a_sentence_s_own_in_any_batch() -> None:
+    model, config = make_transformer(), SearchConfig(3, 3, temperature=1.0, extra_length=4)
+    padded = np.pad(SOURCE, ((0, 0), (0, 2)))
+    together = numpy(model.search(SOURCE, config, end_id=1).tokens)
+    reversed_order = numpy(model.search(padded[::-1].copy(), config, end_id=1).tokens)
+    longest = together.shape[2]
+    np.testing.assert_array_equal(reversed_order[::-1, :, :longest], together)
+    same_length = np.array([[3, 4, 5, 1], [5, 4, 3, 1]])
+    one, other = numpy(model.search(same_length, config, end_id=1).tokens)
+    assert (one != other).any()
+
+
+def test_the_coverage_penalty_counts_the_source_but_no_padding() -> None:
+    model, config = make_transformer(), SearchConfig(2, coverage_penalty=0.5, extra_length=2)
+    padded = np.pad(SOURCE, ((0, 0), (0, 3)))
+    uncounted = dataclasses.replace(config, coverage_penalty=0.0)
+    scores, scores_padded, scores_uncounted = (
+        numpy(model.search(source, each, end_id=1).scores)
+        for source, each in ((SOURCE, config), (padded, config), (SOURCE, uncounted))
+    )
+    np.testing.assert_allclose(scores_padded, scores, rtol=1e-5)
+    assert (scores < scores_uncounted - 0.01).all()
 
 
 def make_separate(source_vocabulary_size: int) -> Transformer:

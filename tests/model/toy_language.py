@@ -3,6 +3,7 @@
 The searches are ordinary Python on float64, without batches, arrays of hypotheses or stopping.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -156,7 +157,19 @@ def search_plainly(
     prefix: tuple[int, ...] = (),
 ) -> list[Hypothesis]:
     """Beam search that always runs to the limit; beam size 1 is greedy search."""
-    live: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
+    *_, (_, finished) = grow_plainly(language, start, limit, config, prefix)
+    return finished
+
+
+def grow_plainly(
+    language: ToyLanguage,
+    start: int,
+    limit: int,
+    config: SearchConfig,
+    prefix: tuple[int, ...] = (),
+) -> Iterator[tuple[list[Hypothesis], list[Hypothesis]]]:
+    """Yields after each position what lives, by its sum, and what is kept, by its score."""
+    live: list[Hypothesis] = [(0.0, ())]
     finished: list[Hypothesis] = []
     for _ in range(limit):
         extended = []
@@ -169,5 +182,6 @@ def search_plainly(
         extended = extended[: 2 * config.beam_size if config.beam_size > 1 else 1]
         ended = [tokens for _, tokens in extended if tokens[-1] == END]
         finished += [(score(language, start, tokens, config), tokens) for tokens in ended]
+        finished = sorted(finished, reverse=True)[: config.n_best]
         live = [each for each in extended if each[1][-1] != END][: config.beam_size]
-    return sorted(finished, reverse=True)[: config.n_best]
+        yield live, finished
