@@ -200,12 +200,8 @@ class _Search:
         )
         if not config.temperature:
             return best_candidates(likeliest, beam.live_log_probs, count)
-        uniform = random_numbers(
-            beam.sentences.key,
-            beam.position,
-            width=config.beam_size,
-            seed=config.sampling_seed,
-        )
+        key, at = beam.sentences.key, beam.position
+        uniform = random_numbers(key, at, width=config.beam_size, seed=config.sampling_seed)
         return drawn_candidates(likeliest, beam.live_log_probs, uniform, config)
 
     def forced_tokens(self, beam: Beam) -> Tensor:
