@@ -29,7 +29,7 @@ class Sentences(NamedTuple):
     number: Tensor  # int [B], its place in the batch that search began with
     length_limit: Tensor  # int [B]
     prefix: Tensor  # int [B, P]
-    key: Tensor  # uint32 [B], what its random numbers are made of
+    key: Tensor  # uint32 [B], what its random numbers are made of; zeros if it needs none
 
 
 class Beam(NamedTuple):

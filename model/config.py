@@ -149,7 +149,7 @@ class SearchConfig:
     n_best: int = field(
         default=1,
         metadata={
-            "help": "Translations found for each sentence, at most beam_size; search goes on until "
+            "help": "Translations given for each sentence, at most beam_size; search goes on until "
             "no hypothesis can become one of them."
         },
     )

@@ -138,11 +138,10 @@ class _Search:
         if source is None:
             source = tokens[:, 0, :1]
         coverage = ops.cast(ops.equal(source, PADDING_ID), "float32")[:, None]
+        key = sentence_keys(source) if config.temperature else ops.zeros((batch,), dtype="int32")
         return Beam(
             position=ops.convert_to_tensor(0, dtype="int32"),
-            sentences=Sentences(
-                ops.arange(batch), length_limits, ops.cast(prefix, "int32"), sentence_keys(source)
-            ),
+            sentences=Sentences(ops.arange(batch), length_limits, ops.cast(prefix, "int32"), key),
             live_tokens=ops.repeat(tokens, config.beam_size, axis=1),
             live_log_probs=ops.tile(ops.where(branched, 0.0, IMPOSSIBLE)[None], (batch, 1)),
             live_coverage=ops.repeat(coverage, config.beam_size, axis=1),

@@ -1,7 +1,7 @@
 """Translating a text of any size: in blocks of lines, so that nothing done is done again.
 
-Each block becomes a part, a file named by its number and by what decides its content, the model and
-the lines. Whoever runs again, after a kill or with some lines changed, finds the parts that are
+Each block becomes a part, a file named by its first line and by what decides its content, the model
+and the lines. Whoever runs again, after a kill or with some lines changed, finds the parts that are
 still right. At the end the parts become the output, in order. Blocks are independent, so any number
 of workers may translate them.
 """
@@ -24,7 +24,7 @@ from trainer.run_directory import load_run
 from trainer.startup import start_tensorflow
 
 if TYPE_CHECKING:
-    from trainer.translation import Translate
+    from trainer.translation import Translate, Translation
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,6 +55,8 @@ class Model:
         translator, _ = load_translator(run, self.trained, self.search)
         if self.with_prefixes:  # functions of our own keep the translator alive
             return lambda text, prefix: translator.translate_with_prefix(text, prefix)
+        if self.search.n_best > 1:
+            return lambda text: translator.translate_nbest(text)
         return lambda text: translator.translate(text)
 
     def identity(self) -> bytes:
@@ -90,11 +92,13 @@ class TextBlock:
     """Some sentences, and the name of the part that will hold their translations.
 
     columns: their text, and their prefixes, if they have any.
+    first: how many sentences of the text come before them.
     """
 
     name: str
     columns: tuple[Lines, ...]
     lines: int
+    first: int
 
 
 def check_output(path: str, *, begun: bool) -> None:
@@ -146,18 +150,18 @@ def list_blocks(paths: Sequence[str], block_lines: int, model: Model) -> list[Te
     Raises:
         UserError: as `read_blocks`, or there is no such model.
     """
-    identity, starts = model.identity(), [0 for _ in paths]
+    identity, starts, first = model.identity(), [0 for _ in paths], 0
     blocks: list[TextBlock] = []
     with contextlib.ExitStack() as stack:
         files = [stack.enter_context(storage.open_file(path)) for path in paths]
         for columns in read_blocks(files, block_lines, paths):
             data = b"".join(_digest("\n".join(lines).encode()) for lines in columns)
-            name = f"{len(blocks):06d}-{_digest(identity + data).hex()[:16]}.txt"
+            name = f"{first:09d}-{_digest(identity + data).hex()[:16]}.txt"
             ends = [file.tell() for file in files]
             places = zip(paths, starts, ends, strict=True)
             lines = tuple(Lines(path, start, end - start) for path, start, end in places)
-            blocks.append(TextBlock(name, lines, len(columns[0])))
-            starts = ends
+            blocks.append(TextBlock(name, lines, len(columns[0]), first))
+            starts, first = ends, first + len(columns[0])
     return blocks
 
 
@@ -167,7 +171,7 @@ def translate_block(
     """Translates a block into its part in `folder`, which then exists as a whole."""
     columns = [lines.read() for lines in block.columns]
     translations = translate_lines(columns, translate, batches_at_once=batches_at_once)
-    storage.write_atomically(f"{folder}/{block.name}", to_text(translations))
+    storage.write_atomically(f"{folder}/{block.name}", to_text(translations, block.first))
 
 
 def translate_lines(
@@ -175,7 +179,7 @@ def translate_lines(
     translate: "Translate",
     *,
     batches_at_once: int | None = None,
-) -> list[str]:
+) -> "list[Translation]":
     """Translates sentences, with prefixes or without; see `translate_all`.
 
     Says how many sentences were too long to be translated as a whole.
@@ -185,12 +189,22 @@ def translate_lines(
     translations = translate_all(translate, *columns, batches_at_once=batches_at_once)
     if cut := sum(translation.source_tokens_cut > 0 for translation in translations):
         logging.warning("%d sentences were longer than --max_source_length and cut there", cut)
-    return [translation.text for translation in translations]
+    return translations
 
 
-def to_text(translations: Sequence[str]) -> bytes:
-    """Returns translations as lines; one with a line end in it stays one line."""
-    return "".join(f"{each.replace(chr(10), ' ')}\n" for each in translations).encode()
+def to_text(translations: "Sequence[Translation]", first: int) -> bytes:
+    """Returns translations as lines; one with a line end in it stays one line.
+
+    The n best have Moses' format, a line each, "number ||| translation ||| score"; the number is
+    the sentence's, which begins at `first`.
+    """
+    lines = []
+    for number, translation in enumerate(translations, first):
+        if translation.n_best:
+            lines += [f"{number} ||| {text} ||| {score:.4f}" for text, score in translation.n_best]
+        else:
+            lines.append(translation.text)
+    return "".join(f"{line.replace(chr(10), ' ')}\n" for line in lines).encode()
 
 
 def join_parts(blocks: Sequence[TextBlock], folder: str, output: str) -> None:

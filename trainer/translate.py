@@ -7,7 +7,9 @@ r"""Translates text, one sentence a line, with a run or with an exported SavedMo
     python -m trainer.translate --run_dir=runs/a --ensemble=runs/b,runs/c --prefix_file=begun.de \
         --input_file=news.en --output_file=news.de
 
-Line n of the output translates line n of the input. With --output_file, finished blocks of lines
+Line n of the output translates line n of the input; with --n_best=N it has N lines for each, in
+Moses' format: the number of the line, from 0, the translation and its score, with ||| between them.
+With --output_file, finished blocks of lines
 are kept in OUTPUT_FILE.parts: killed at any moment, the same command goes on, and OUTPUT_FILE,
 which must not exist, appears as a whole at the end. With --runner, blocks are translated on the
 workers of a Beam runner; options of Apache Beam may follow.
@@ -98,17 +100,15 @@ def main(argv: list[str]) -> None:
     files = cli.config_from_flags(TextFiles)
     if not files.runner and argv[1:]:
         cli.refuse_unknown(argv[1], usage.our_flags(flags.FLAGS))
-    model = dataclasses.replace(
-        _read_model(files.saved_model), with_prefixes=files.prefix_file is not None
-    )
+    model = _read_model(files.saved_model, with_prefixes=files.prefix_file is not None)
     if files.output_file:
         _translate_file(files, files.output_file, model, argv[1:])
     else:
         _translate_stream(files, model)
 
 
-def _read_model(saved_model: str | None) -> offline.Model:
-    """Raises UserError if flags of a run are given for a SavedModel, which would ignore them."""
+def _read_model(saved_model: str | None, *, with_prefixes: bool) -> offline.Model:
+    """Raises UserError if flags contradict, such as those of a run with a SavedModel."""
     ignored = cli.given_flags(TrainedModels) + cli.given_flags(SearchConfig)
     if saved_model and ignored:
         raise UserError(
@@ -116,15 +116,15 @@ def _read_model(saved_model: str | None) -> offline.Model:
             "fixed by trainer.export; leave one out, or export again"
         )
     if saved_model:
-        return offline.Model(saved_model)
+        return offline.Model(saved_model, with_prefixes=with_prefixes)
     trained = cli.config_from_flags(TrainedModels)
     search = cli.override_from_flags(load_run(trained.run_dir).search)
-    if search.n_best > 1:
+    if search.n_best > 1 and with_prefixes:
         raise UserError(
-            f"received --n_best={search.n_best}: a line of the output is one translation; the "
-            "signature translate_nbest of an exported model gives several"
+            f"received --n_best={search.n_best} and --prefix_file: leave one out; a translation "
+            "with a prefix is one alone"
         )
-    return offline.Model(None, trained, search)
+    return offline.Model(None, trained, search, with_prefixes)
 
 
 def _translate_stream(files: TextFiles, model: offline.Model) -> None:
@@ -138,11 +138,13 @@ def _translate_stream(files: TextFiles, model: offline.Model) -> None:
             for path in files.columns
         ]
         translate = model.load()
-        progress = stack.enter_context(tqdm(unit=" lines", disable=None))
+        progress, first = stack.enter_context(tqdm(unit=" lines", disable=None)), 0
         for columns in offline.read_blocks(texts, files.block_lines, names):
-            sys.stdout.buffer.write(offline.to_text(offline.translate_lines(columns, translate)))
+            found = offline.translate_lines(columns, translate)
+            sys.stdout.buffer.write(offline.to_text(found, first))
             sys.stdout.buffer.flush()
-            progress.update(len(columns[0]))
+            progress.update(len(found))
+            first += len(found)
 
 
 def _translate_file(

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from model.candidates import IMPOSSIBLE
+
 Translate = Callable[..., dict[str, tf.Tensor]]
 
 _SENTENCES_PER_BATCH = 64
@@ -16,11 +18,13 @@ class Translation(NamedTuple):
     """A translation, its log-probability in nats divided by the length penalty, and what it lacks.
 
     source_tokens_cut: subwords at the source's end that were left out since it was too long.
+    n_best: if several were asked for, all that were found and their scores, best first.
     """
 
     text: str
     score: float
     source_tokens_cut: int = 0
+    n_best: tuple[tuple[str, float], ...] = ()
 
 
 def translate_all(
@@ -35,8 +39,8 @@ def translate_all(
     The steps of search are too small to share among processor cores: each core has a batch.
 
     Args:
-        translate: `Translator.translate`, or an exported model's `serving_default`; with prefixes
-            `translate_with_prefix`.
+        translate: `Translator.translate` or `translate_nbest`, or an exported model's
+            `serving_default`; with prefixes `translate_with_prefix`.
         sentences: one sentence each.
         prefixes: what the translation of each begins with.
         batches_at_once: so many threads, for those who share the cores with other processes.
@@ -52,17 +56,34 @@ def translate_all(
         result = translate(
             **{name: tf.constant([texts[row] for row in rows]) for name, texts in inputs.items()}
         )
-        columns = (result[name].numpy() for name in ("translation", "score", "source_tokens_cut"))
-        return [
-            Translation(text.decode("utf-8"), float(score), int(cut))
-            for text, score, cut in zip(*columns, strict=True)
-        ]
+        return _read_n_best(result) if "translations" in result else _read_best(result)
 
     translations: dict[int, Translation] = {}
     with ThreadPoolExecutor(batches_at_once or _batches_at_once()) as pool:
         for rows, found in zip(batches, pool.map(translate_batch, batches), strict=True):
             translations.update(zip(rows, found, strict=True))
     return [translations[row] for row in range(len(sentences))]
+
+
+def _read_best(result: dict[str, tf.Tensor]) -> list[Translation]:
+    columns = (result[name].numpy() for name in ("translation", "score", "source_tokens_cut"))
+    return [
+        Translation(text.decode("utf-8"), float(score), int(cut))
+        for text, score, cut in zip(*columns, strict=True)
+    ]
+
+
+def _read_n_best(result: dict[str, tf.Tensor]) -> list[Translation]:
+    columns = (result[name].numpy() for name in ("translations", "scores", "source_tokens_cut"))
+    translations = []
+    for texts, scores, cut in zip(*columns, strict=True):
+        n_best = tuple(
+            (text.decode("utf-8"), float(score))
+            for text, score in zip(texts, scores, strict=True)
+            if score > IMPOSSIBLE / 2
+        )
+        translations.append(Translation(*n_best[0], int(cut), n_best))
+    return translations
 
 
 def _batches_at_once() -> int:

@@ -33,7 +33,7 @@ def _texts(name: str) -> tf.TensorSpec:
 class Translator(tf.Module):
     """A trained model that takes and gives text; its methods are a SavedModel's signatures.
 
-    B is the number of sentences, 0 or more, and W is `search.beam_size`.
+    B is the number of sentences, 0 or more, and N is `n_best`.
     """
 
     def __init__(
@@ -56,6 +56,11 @@ class Translator(tf.Module):
     def models(self) -> list[Transformer]:
         """The model and an ensemble's others."""
         return [self.transformer, *self.ensemble]
+
+    @property
+    def n_best(self) -> int:
+        """How many translations of a sentence there are where several are given."""
+        return self.search.n_best if self.search.n_best > 1 else self.search.beam_size
 
     @tf.function(input_signature=[_texts("text")], autograph=False)
     def translate(self, text: tf.Tensor) -> Tensors:
@@ -88,21 +93,24 @@ class Translator(tf.Module):
 
     @tf.function(input_signature=[_texts("text")], autograph=False)
     def translate_nbest(self, text: tf.Tensor) -> Tensors:
-        """Translates sentences in W ways each.
+        """Translates sentences in N ways each.
 
         Args:
             text: string `[B]`, UTF-8, one sentence each.
 
         Returns:
-            `translations`, string `[B, W]`, best first, and their `scores`, float32 `[B, W]`; where
-            fewer than W exist, the rest are empty with a score of −10⁹.
+            `translations`, string `[B, N]`, best first, and their `scores`, float32 `[B, N]`; where
+            fewer than N exist, the rest are empty with a score of −10⁹; `source_tokens_cut` as
+            `translate` gives it.
         """
-        found = self.search_ids(self.source_ops.tokenize(text))
+        source, cut = cut_ids(self.source_ops.tokenize(text), self.search.max_source_length)
+        found = self._search(source, n_best=self.n_best)
         shape = tf.shape(found.scores)
         hypotheses = tf.reshape(found.tokens, (shape[0] * shape[1], tf.shape(found.tokens)[2]))
         return {
             "translations": tf.reshape(self.target_ops.detokenize(hypotheses), shape),
             "scores": found.scores,
+            "source_tokens_cut": cut,
         }
 
     @tf.function(input_signature=[_texts("text"), _texts("translation")], autograph=False)
@@ -140,15 +148,15 @@ class Translator(tf.Module):
             tokens: int32 `[B, S]`, ids of each sentence, ending in the end symbol, then padding.
 
         Returns:
-            `translations`, int32 `[B, W, T]`, best first, each ending in the end symbol, then
-            padding; `scores`, float32 `[B, W]`.
+            `translations`, int32 `[B, N, T]`, best first, each ending in the end symbol, then
+            padding; `scores`, float32 `[B, N]`.
         """
         return {"translations": (found := self.search_ids(tokens)).tokens, "scores": found.scores}
 
     def search_ids(self, source: tf.Tensor) -> Translations:
         """Searches for translations of ids, int32 `[B, S]`, each ending in the end symbol."""
         cut, _ = cut_ids(source, self.search.max_source_length)
-        return self._search(cut, n_best=self.search.beam_size)
+        return self._search(cut, n_best=self.n_best)
 
     def _translate(self, text: tf.Tensor, prefix: tf.Tensor | None = None) -> Tensors:
         source, cut = cut_ids(self.source_ops.tokenize(text), self.search.max_source_length)

@@ -221,9 +221,20 @@ def test_a_folder_that_cannot_be_written_is_refused_before_exporting(
     assert str(tmp_path / "file") in line
 
 
-def test_several_translations_of_a_line_are_refused(trained: Path) -> None:
-    line = refuse("-m", "trainer.translate", f"--run_dir={trained}", "--n_best=2")
-    assert "translate_nbest" in line
+def test_translate_gives_the_n_best(trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("The dog sleeps.\n\nThe dog barks.\n", "utf-8")
+    command = (
+        "-m", "trainer.translate", f"--run_dir={trained}", "--n_best=2", "--block_lines=2",
+        f"--input_file={tmp_path / 'in'}",
+    )  # fmt: skip
+    rows = [line.split(" ||| ") for line in succeed(*command).splitlines()]
+    assert [number for number, _, _ in rows] == ["0", "0", "1", "2", "2"]  # a blank one has one
+    scores = [float(score) for _, _, score in rows]
+    assert scores[0] > scores[1]
+    assert scores[3] > scores[4]
+    succeed(*command, f"--output_file={tmp_path / 'out'}")
+    assert [line.split(" ||| ") for line in (tmp_path / "out").read_text().splitlines()] == rows
+    assert "--prefix_file" in refuse(*command, f"--prefix_file={tmp_path / 'in'}")
 
 
 def test_translate_reads_and_writes_files_with_prefixes_and_an_ensemble(

@@ -68,6 +68,40 @@ def test_parts_in_order_are_the_translation(
     assert not Path(parts).exists()
 
 
+def shout_twice(text: tf.Tensor) -> dict[str, tf.Tensor]:
+    """Stands in for a model that gives several translations, but one alone of a blank sentence."""
+    one = shout(text)
+    second = tf.where(text == "", -1e9, -2.5)
+    return {
+        "translations": tf.stack([one["translation"], tf.strings.lower(text)], axis=1),
+        "scores": tf.stack([-tf.ones_like(second), second], axis=1),
+        "source_tokens_cut": one["source_tokens_cut"],
+    }
+
+
+@pytest.mark.parametrize("block_lines", [1, 3, 100])
+def test_several_translations_are_lines_with_the_number_of_their_sentence(
+    tmp_path: Path, parts: str, text: str, block_lines: int
+) -> None:
+    blocks = list_blocks([text], block_lines, StoredModel(None))
+    for block in blocks:
+        translate_block(block, parts, shout_twice)
+    offline.join_parts(blocks, parts, str(tmp_path / "out"))
+    lines = (tmp_path / "out").read_bytes().decode().split("\n")
+    assert lines[:4] == ["0 ||| B ||| -1.0000", "0 ||| b ||| -2.5000", "1 |||  ||| -1.0000",
+                         "2 ||| CCC CCC ||| -1.0000"]  # fmt: skip
+    assert lines[-3:] == ["6 ||| LAST ||| -1.0000", "6 ||| last ||| -2.5000", ""]
+
+
+def test_equal_lines_at_other_places_have_blocks_of_other_names(tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("x\n" * 6)
+    twos, fours = (
+        {block.name for block in list_blocks([str(tmp_path / "in")], lines, StoredModel(None))}
+        for lines in (2, 4)
+    )
+    assert twos & fours == {max(twos)} == {max(fours)}  # the fifth line and the sixth
+
+
 def test_an_empty_file_has_an_empty_translation(tmp_path: Path, parts: str) -> None:
     (tmp_path / "in").touch()
     blocks = list_blocks([str(tmp_path / "in")], 2, StoredModel(None))
@@ -241,5 +275,5 @@ class ShoutingModel(StoredModel):
 
 def test_a_block_is_described_by_place_and_size(text: str) -> None:
     first, second, *_ = list_blocks([text], 2, StoredModel(None))
-    assert first == TextBlock(first.name, (Lines(text, 0, 3),), 2)
-    assert second == TextBlock(second.name, (Lines(text, 3, 15),), 2)
+    assert first == TextBlock(first.name, (Lines(text, 0, 3),), 2, first=0)
+    assert second == TextBlock(second.name, (Lines(text, 3, 15),), 2, first=2)

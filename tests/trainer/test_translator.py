@@ -88,6 +88,31 @@ def test_the_first_of_the_n_best_is_the_translation(translator: Translator) -> N
     assert (scores[:, 0] > scores[:, 1]).all()
 
 
+def test_as_many_are_given_as_are_asked_for(translator: Translator) -> None:
+    every, two = (
+        Translator(
+            translator.transformer,
+            translator.source_ops,
+            translator.target_ops,
+            dataclasses.replace(translator.search, beam_size=3, n_best=n_best),
+        )
+        for n_best in (1, 2)
+    )
+    found = two.translate_nbest(tf.constant(SENTENCES))
+    assert found["translations"].shape == (len(SENTENCES), 2)
+    expected = every.translate_nbest(tf.constant(SENTENCES))
+    assert expected["translations"].shape == (len(SENTENCES), 3)
+    np.testing.assert_allclose(found["scores"], expected["scores"][:, :2], rtol=1e-5)
+    assert two.translate_ids(tf.constant([[5, END_ID]]))["translations"].shape[1] == 2
+
+
+def test_n_best_tell_what_was_cut(translator: Translator) -> None:
+    too_long = tf.constant(["a " * 400, "a"])
+    cut = translator.translate_nbest(too_long)["source_tokens_cut"].numpy().tolist()
+    assert cut == translator.translate(too_long)["source_tokens_cut"].numpy().tolist()
+    assert cut[0] > cut[1] == 0
+
+
 def test_a_score_is_the_sum_of_the_model_s_log_probabilities(translator: Translator) -> None:
     text, translation = tf.constant(["Why?", "A dog."]), tf.constant(["Warum?", "Ein Hund."])
     given = translator.score(text, translation)
