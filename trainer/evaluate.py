@@ -13,7 +13,7 @@ import dataclasses
 import json
 from dataclasses import field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from absl import logging
 
@@ -56,6 +56,13 @@ class EvaluationConfig:
         metadata={
             "help": "Resamples of the sentences for 95 % confidence intervals and significance "
             "(bootstrap); 0 for neither."
+        },
+    )
+    tokenize: Literal["13a", "intl", "char", "zh", "none"] = field(
+        default="13a",
+        metadata={
+            "help": "SacreBLEU's tokenisation for BLEU: zh for Chinese, char for languages without "
+            "spaces, none for text that was tokenised before preprocessing."
         },
     )
     baseline_run_dir: str | None = field(
@@ -113,7 +120,7 @@ def main(_: list[str]) -> None:
                     tokens_per_batch=run.training.tokens_per_batch,
                 )
         rows = translate_set(translator, source, references)
-        scores = _score(rows, config.resamples, run.data["target_language"], baselines.get(name))
+        scores = _score(rows, config, run.data["target_language"], baselines.get(name))
         result = {"split": name, **scores, **losses, **about}
         base = f"{model.run_dir}/evaluation-{name}"
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
@@ -157,7 +164,10 @@ def _read_baseline(run_dir: str, name: str, source: list[str]) -> list[str]:
 
 
 def _score(
-    rows: list[dict[str, Any]], resamples: int, language: str, baseline: list[str] | None
+    rows: list[dict[str, Any]],
+    config: EvaluationConfig,
+    language: str,
+    baseline: list[str] | None,
 ) -> dict[str, Any]:
     """Scores translations in every way, as JSON values."""
     from trainer.metrics import compare_corpora, score_by_length, score_corpus
@@ -165,19 +175,26 @@ def _score(
     source, references, translations = (
         [row[key] for row in rows] for key in ("source", "reference", "translation")
     )
-    metrics = score_corpus(translations, references, language=language, resamples=resamples)
+    tokenize, resamples = config.tokenize, config.resamples
+    metrics = score_corpus(
+        translations, references, language=language, tokenize=tokenize, resamples=resamples
+    )
+    by_length = score_by_length(source, translations, references, tokenize=tokenize)
     values: dict[str, Any] = {
         "sacrebleu": metrics["bleu"].score,
         "signature": metrics["bleu"].signature,
         "sentences": len(rows),
         "metrics": {name: dataclasses.asdict(each) for name, each in metrics.items()},
-        "bleu_by_length": [
-            dataclasses.asdict(each) for each in score_by_length(source, translations, references)
-        ],
+        "bleu_by_length": [dataclasses.asdict(each) for each in by_length],
     }
     if baseline is not None:
         compared = compare_corpora(
-            translations, baseline, references, language=language, resamples=resamples
+            translations,
+            baseline,
+            references,
+            language=language,
+            tokenize=tokenize,
+            resamples=resamples,
         )
         values["beside_baseline"] = {
             name: dataclasses.asdict(each) for name, each in compared.items()

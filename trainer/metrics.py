@@ -57,21 +57,28 @@ class LengthBin:
 
 
 def score_corpus(
-    translations: Texts, references: Texts, *, language: str, resamples: int = 0
+    translations: Texts,
+    references: Texts,
+    *,
+    language: str,
+    tokenize: str = "13a",
+    resamples: int = 0,
 ) -> dict[str, MetricScore]:
-    """Scores raw, detokenised translations by every metric.
+    """Scores translations by every metric.
 
     Args:
         translations: one a sentence.
         references: likewise.
         language: of both, a code such as "de"; for the paper's tokens.
+        tokenize: sacreBLEU's tokenisation for `bleu`; "none" for text that is tokenised already,
+            "13a" for text that is not, as the other metrics expect.
         resamples: of the sentences, for confidence intervals; 0 for none.
 
     Returns:
         `bleu`, `chrf`, `ter` and `paper_bleu`.
     """
     found = {}
-    for name, (metric, prepare) in _metrics(language).items():
+    for name, (metric, prepare) in _metrics(language, tokenize).items():
         result = metric.corpus_score(
             prepare(translations), [prepare(references)], n_bootstrap=resamples or 1
         )
@@ -84,11 +91,17 @@ def score_corpus(
 
 
 def compare_corpora(
-    translations: Texts, baseline: Texts, references: Texts, *, language: str, resamples: int
+    translations: Texts,
+    baseline: Texts,
+    references: Texts,
+    *,
+    language: str,
+    tokenize: str = "13a",
+    resamples: int,
 ) -> dict[str, Significance]:
     """Tells by every metric whether translations differ from others by more than chance."""
     found = {}
-    for name, (metric, prepare) in _metrics(language).items():
+    for name, (metric, prepare) in _metrics(language, tokenize).items():
         systems = [("baseline", prepare(baseline)), ("this", prepare(translations))]
         test = PairedTest(
             systems, {name: metric}, [prepare(references)], test_type="bs", n_samples=resamples
@@ -102,8 +115,10 @@ def compare_corpora(
     return found
 
 
-def score_by_length(sources: Texts, translations: Texts, references: Texts) -> list[LengthBin]:
-    """Scores sentences of similar length together; lengths that no sentence has are left out."""
+def score_by_length(
+    sources: Texts, translations: Texts, references: Texts, *, tokenize: str = "13a"
+) -> list[LengthBin]:
+    """Gives BLEU of sentences of similar length; lengths that no sentence has are left out."""
     bins = []
     for below, longest in zip((-1, *_LENGTHS), (*_LENGTHS, None), strict=True):
         rows = [
@@ -112,14 +127,20 @@ def score_by_length(sources: Texts, translations: Texts, references: Texts) -> l
             if below < len(source.split()) and (longest is None or len(source.split()) <= longest)
         ]
         if rows:
-            bleu = BLEU().corpus_score(
+            bleu = _bleu(tokenize).corpus_score(
                 [translations[row] for row in rows], [[references[row] for row in rows]]
             )
             bins.append(LengthBin(below + 1, longest, len(rows), bleu.score))
     return bins
 
 
-def _metrics(language: str) -> Mapping[str, tuple[Any, Callable[[Texts], list[str]]]]:
+def _bleu(tokenize: str) -> BLEU:
+    return BLEU(tokenize=tokenize, force=tokenize == "none")  # no warning of what is meant
+
+
+def _metrics(
+    language: str, bleu_tokenize: str
+) -> Mapping[str, tuple[Any, Callable[[Texts], list[str]]]]:
     """Each metric, and what is done with text before."""
 
     def as_paper(texts: Texts) -> list[str]:
@@ -127,7 +148,7 @@ def _metrics(language: str) -> Mapping[str, tuple[Any, Callable[[Texts], list[st
 
     paper = BLEU(tokenize="none", smooth_method="none", force=True)
     return {
-        "bleu": (BLEU(), list),
+        "bleu": (_bleu(bleu_tokenize), list),
         "chrf": (CHRF(), list),
         "ter": (TER(), list),
         "paper_bleu": (paper, as_paper),

@@ -130,7 +130,7 @@ def test_several_test_sets_are_compared_with_a_baseline_and_one_model_with_its_e
     succeed(*evaluate, f"--run_dir={trained}", "--split=dev,test")
     succeed(
         *evaluate, f"--run_dir={run_dir}", "--split=dev,test", f"--baseline_run_dir={trained}",
-        f"--ensemble={trained}",
+        f"--ensemble={trained}", "--tokenize=char",
     )  # fmt: skip
     for split in ("dev", "test"):
         baseline, result = (
@@ -138,6 +138,8 @@ def test_several_test_sets_are_compared_with_a_baseline_and_one_model_with_its_e
             for each in (trained, run_dir)
         )
         assert result["beside_baseline"]["bleu"]["baseline"] == result["sacrebleu"]
+        assert "tok:char" in result["signature"]
+        assert "tok:13a" in baseline["signature"]
         assert result["metrics"]["chrf"]["low"] <= result["metrics"]["chrf"]["score"]
         assert result["perplexity"] == pytest.approx(baseline["perplexity"])
 

@@ -31,6 +31,35 @@ def test_scores_are_those_of_sacrebleu() -> None:
         assert scores[name].low is None
 
 
+@pytest.mark.parametrize("tokenize", ["none", "char", "zh", "intl"])
+def test_bleu_is_of_the_tokens_that_are_asked_for(tokenize: str) -> None:
+    tokenised = [[text.replace(".", " .") for text in texts] for texts in (TRANSLATIONS, WORSE)]
+    references = [text.replace(".", " .") for text in REFERENCES]
+    expected, baseline = (
+        sacrebleu.corpus_bleu(texts, [references], tokenize=tokenize, force=True).score
+        for texts in tokenised
+    )
+    scores = score_corpus(tokenised[0], references, language="de", tokenize=tokenize)
+    assert scores["bleu"].score == expected
+    assert f"tok:{tokenize}" in scores["bleu"].signature
+    compared = compare_corpora(
+        *tokenised, references, language="de", tokenize=tokenize, resamples=10
+    )
+    assert (compared["bleu"].score, compared["bleu"].baseline) == (expected, baseline)
+    (alone,) = score_by_length([""] * 5, tokenised[0], references, tokenize=tokenize)
+    assert alone.bleu == expected
+
+
+def test_text_that_is_said_to_be_tokenised_gets_no_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    texts = ["Ein Hund schläft ."] * 120
+    for tokenize, warned in (("13a", True), ("none", False)):
+        caplog.clear()
+        score_corpus(texts, texts, language="de", tokenize=tokenize)
+        assert ("detokenize" in caplog.text) is warned
+
+
 def test_the_papers_bleu_is_that_of_multi_bleu_on_tokens_of_split_compounds() -> None:
     """The golden value is what Moses' multi-bleu.perl (31473d88) prints for the same tokens."""
     score = score_corpus(TRANSLATIONS, REFERENCES, language="de")["paper_bleu"]
