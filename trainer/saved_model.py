@@ -4,7 +4,10 @@ It has five signatures, the methods of `trainer.translator.Translator`, and need
 Text ops, nothing of this repository.
 """
 
+import copy
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import keras
 import tensorflow as tf
@@ -24,7 +27,8 @@ _WARMUP_WORDS = (1, 16, 48)  # of the sentences of a warm-up request
 class ServedTranslator(tf.Module):
     """A translator whose weights are stored in a type of their own, for saving.
 
-    Whatever the type, the arithmetic is float32: weights are cast once for each request.
+    Whatever the type, the arithmetic is float32: weights are cast once for each request. What reads
+    weights is a function of them, so that signatures which call the same one share its graph.
     """
 
     def __init__(self, translator: Translator, weights: str) -> None:
@@ -36,29 +40,33 @@ class ServedTranslator(tf.Module):
             for each in variables
         ]
         self.text_ops = [translator.source_ops, translator.target_ops]
-        methods = {
-            DEFAULT_SIGNATURE: translator.translate,
-            "translate_nbest": translator.translate_nbest,
-            WITH_PREFIX: translator.translate_with_prefix,
-            "score": translator.score,
-            "translate_ids": translator.translate_ids,
-        }
+        served = copy.copy(translator)
+        for name in ("search_best", "search_n_best", "token_log_probs"):
+            method = getattr(translator, name)
+            setattr(served, name, self._with_stored_weights(method, variables))
+        # Signatures hold it weakly; an attribute like the others would be saved, weights and all.
+        object.__setattr__(self, "_served", served)
         self.functions = {
-            name: self._with_stored_weights(method, variables) for name, method in methods.items()
+            DEFAULT_SIGNATURE: served.translate,
+            "translate_nbest": served.translate_nbest,
+            WITH_PREFIX: served.translate_with_prefix,
+            "score": served.score,
+            "translate_ids": served.translate_ids,
         }
 
     def _with_stored_weights(
         self, method: tf.types.experimental.PolymorphicFunction, variables: list[keras.Variable]
-    ) -> tf.types.experimental.PolymorphicFunction:
+    ) -> Callable[..., Any]:
         """Returns a method of the translator that reads our weights instead of its own."""
+        weights = [tf.TensorSpec(each.shape, tf.float32) for each in variables]
 
-        def serve(*inputs: tf.Tensor) -> dict[str, tf.Tensor]:
-            stored = zip(variables, self.weights, strict=True)
-            values = [(variable, tf.cast(weight, tf.float32)) for variable, weight in stored]
-            with keras.StatelessScope(state_mapping=values):
+        @tf.function(input_signature=[weights, *method.input_signature], autograph=False)
+        def call(weights: list[tf.Tensor], *inputs: tf.Tensor) -> Any:
+            stored = zip(variables, weights, strict=True)
+            with keras.StatelessScope(state_mapping=stored):
                 return method.python_function(*inputs)
 
-        return tf.function(serve, input_signature=method.input_signature, autograph=False)
+        return lambda *inputs: call([tf.cast(each, tf.float32) for each in self.weights], *inputs)
 
 
 def save_translator(translator: Translator, directory: Path, *, weights: str) -> None:

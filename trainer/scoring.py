@@ -36,7 +36,8 @@ def score_all(
     for start in range(0, len(order), _PAIRS_PER_BATCH):
         batch = order[start : start + _PAIRS_PER_BATCH]
         ids = translator.target_ops.tokenize(tf.constant([target[row] for row in batch]))
-        log_probs = translator.token_log_probs(tf.constant([source[row] for row in batch]), ids)
+        source_ids, _ = translator.source_ids(tf.constant([source[row] for row in batch]))
+        log_probs = translator.token_log_probs(source_ids, ids)
         lengths = np.count_nonzero(ids != PADDING_ID, axis=1)
         penalties = length_penalty(lengths, translator.search).numpy()
         for row, tokens, each, length, penalty in zip(

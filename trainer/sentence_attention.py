@@ -11,7 +11,6 @@ from model.attention_maps import AttentionMaps, attention_maps
 from pipeline.schema import PADDING_ID, SIDES
 from pipeline.subwords import Subwords, load_subwords
 from trainer.run_directory import Run
-from trainer.text_ops import cut_ids
 from trainer.translator import Translator
 
 START = "⟨start⟩"
@@ -74,8 +73,7 @@ def attention_image(maps: AttentionMaps, kind: str, *, pixels: int = 4) -> np.nd
 def _attend(
     translator: Translator, source: Subwords, target: Subwords, sentence: str
 ) -> SentenceAttention:
-    tokens = translator.source_ops.tokenize(tf.constant([sentence]))
-    source_ids, (cut,) = cut_ids(tokens, translator.search.max_source_length)
+    source_ids, (cut,) = translator.source_ids(tf.constant([sentence]))
     if cut:
         logging.warning("a sentence was longer than --max_source_length and cut there")
     found = translator.search_ids(source_ids).tokens[:, 0]

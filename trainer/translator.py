@@ -30,10 +30,15 @@ def _texts(name: str) -> tf.TensorSpec:
     return tf.TensorSpec([None], tf.string, name=name)
 
 
-class Translator(tf.Module):
-    """A trained model that takes and gives text; its methods are a SavedModel's signatures.
+def _ids(name: str) -> tf.TensorSpec:
+    return tf.TensorSpec([None, None], tf.int32, name=name)
 
-    B is the number of sentences, 0 or more, and N is `n_best`.
+
+class Translator(tf.Module):
+    """A trained model that takes and gives text; its methods on text are a SavedModel's signatures.
+
+    They share `search_best`, `search_n_best` and `token_log_probs`, which are large graphs and all
+    that reads the weights. B is the number of sentences, 0 or more, and N is `n_best`.
     """
 
     def __init__(
@@ -74,7 +79,7 @@ class Translator(tf.Module):
             log-probability in nats divided by the length penalty; `source_tokens_cut`, int32
             `[B]`, subwords left out at the end of a sentence that was too long.
         """
-        return self._translate(text)
+        return self._translate(text, tf.zeros((tf.size(text), 1), tf.int32))
 
     @tf.function(input_signature=[_texts("text"), _texts("prefix")], autograph=False)
     def translate_with_prefix(self, text: tf.Tensor, prefix: tf.Tensor) -> Tensors:
@@ -103,8 +108,8 @@ class Translator(tf.Module):
             fewer than N exist, the rest are empty with a score of −10⁹; `source_tokens_cut` as
             `translate` gives it.
         """
-        source, cut = cut_ids(self.source_ops.tokenize(text), self.search.max_source_length)
-        found = self._search(source, n_best=self.n_best)
+        source, cut = self.source_ids(text)
+        found = self.search_n_best(source)
         shape = tf.shape(found.scores)
         hypotheses = tf.reshape(found.tokens, (shape[0] * shape[1], tf.shape(found.tokens)[2]))
         return {
@@ -130,7 +135,8 @@ class Translator(tf.Module):
         config = self.search
         longest = config.max_source_length + config.extra_length
         target, _ = cut_ids(self.target_ops.tokenize(translation), longest)
-        log_probability = tf.reduce_sum(self._token_log_probs(text, target), axis=1)
+        source, _ = self.source_ids(text)
+        log_probability = tf.reduce_sum(self.token_log_probs(source, target), axis=1)
         tokens = count_ids(target)
         return {
             "log_probability": log_probability,
@@ -138,9 +144,7 @@ class Translator(tf.Module):
             "score": log_probability / length_penalty(tokens, config),
         }
 
-    @tf.function(
-        input_signature=[tf.TensorSpec([None, None], tf.int32, name="tokens")], autograph=False
-    )
+    @tf.function(input_signature=[_ids("tokens")], autograph=False)
     def translate_ids(self, tokens: tf.Tensor) -> Tensors:
         """Translates ids into ids, for servers without the Text ops.
 
@@ -153,19 +157,32 @@ class Translator(tf.Module):
         """
         return {"translations": (found := self.search_ids(tokens)).tokens, "scores": found.scores}
 
+    def source_ids(self, text: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Returns the ids of sentences, int32 `[B, S]`, and how many of each were cut off."""
+        return cut_ids(self.source_ops.tokenize(text), self.search.max_source_length)
+
     def search_ids(self, source: tf.Tensor) -> Translations:
         """Searches for translations of ids, int32 `[B, S]`, each ending in the end symbol."""
         cut, _ = cut_ids(source, self.search.max_source_length)
-        return self._search(cut, n_best=self.n_best)
+        return self.search_n_best(cut)
 
-    def _translate(self, text: tf.Tensor, prefix: tf.Tensor | None = None) -> Tensors:
-        source, cut = cut_ids(self.source_ops.tokenize(text), self.search.max_source_length)
-        found = self._search(source, n_best=1, prefix=prefix)
-        return {
-            "translation": self.target_ops.detokenize(found.tokens[:, 0]),
-            "score": found.scores[:, 0],
-            "source_tokens_cut": cut,
-        }
+    @tf.function(input_signature=[_ids("source"), _ids("prefix")], autograph=False)
+    def search_best(self, source: tf.Tensor, prefix: tf.Tensor) -> Translations:
+        """Searches for the best translation of each sentence; see `Transformer.search`."""
+        return self._search(source, n_best=1, prefix=prefix)
+
+    @tf.function(input_signature=[_ids("source")], autograph=False)
+    def search_n_best(self, source: tf.Tensor) -> Translations:
+        """Searches for the N best translations of each sentence; see `Transformer.search`."""
+        return self._search(source, n_best=self.n_best)
+
+    @tf.function(input_signature=[_ids("source"), _ids("target")], autograph=False)
+    def token_log_probs(self, source: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
+        """Scores given translations, int32 `[B, T]`; see `Transformer.token_log_probs`.
+
+        An ensemble's probabilities are averaged, as in search.
+        """
+        return average_log_probs([model.token_log_probs(source, target) for model in self.models])
 
     def _search(
         self, source: tf.Tensor, *, n_best: int, prefix: tf.Tensor | None = None
@@ -175,23 +192,14 @@ class Translator(tf.Module):
             source, config, end_id=END_ID, prefix=prefix, ensemble=self.ensemble
         )
 
-    @tf.function(
-        input_signature=[
-            tf.TensorSpec([None], tf.string, name="text"),
-            tf.TensorSpec([None, None], tf.int32, name="target"),
-        ],
-        autograph=False,
-    )
-    def token_log_probs(self, text: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
-        """Scores given translations, int32 `[B, T]`; see `Transformer.token_log_probs`.
-
-        An ensemble's probabilities are averaged, as in search.
-        """
-        return self._token_log_probs(text, target)
-
-    def _token_log_probs(self, text: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
-        source, _ = cut_ids(self.source_ops.tokenize(text), self.search.max_source_length)
-        return average_log_probs([model.token_log_probs(source, target) for model in self.models])
+    def _translate(self, text: tf.Tensor, prefix: tf.Tensor) -> Tensors:
+        source, cut = self.source_ids(text)
+        found = self.search_best(source, prefix)
+        return {
+            "translation": self.target_ops.detokenize(found.tokens[:, 0]),
+            "score": found.scores[:, 0],
+            "source_tokens_cut": cut,
+        }
 
 
 def make_transformer(run: Run) -> Transformer:
