@@ -8,6 +8,7 @@ import keras
 from keras import ops
 
 from model.config import TransformerConfig
+from model.linear import Linear, sizes
 
 Tensor = Any
 
@@ -69,7 +70,7 @@ class MultiHeadAttention(keras.layers.Layer):
         self.query = _projection(config, config.num_heads * config.key_dim, "query")
         self.key = _projection(config, config.num_heads * config.key_dim, "key")
         self.value = _projection(config, self.concatenated_dim, "value")
-        self.output_projection = keras.layers.Dense(config.model_dim, use_bias=False, name="output")
+        self.output_projection = Linear(config.model_dim, use_bias=False, name="output")
         self.dropout = keras.layers.Dropout(config.attention_dropout, name="dropout")
 
     def build(self, input_shape: Any = None) -> None:
@@ -106,7 +107,7 @@ class MultiHeadAttention(keras.layers.Layer):
             dropout=lambda weights: self.dropout(weights, training=training),
         )  # [B, H, T, K]
         heads = ops.transpose(heads, (0, 2, 1, 3))  # [B, T, H, K]
-        batch, length = ops.shape(heads)[:2]
+        batch, length = sizes(heads)[:2]
         return self.output_projection(ops.reshape(heads, (batch, length, self.concatenated_dim)))
 
     def attention_weights(self, query: Tensor, key: Tensor, *, attention_mask: Tensor) -> Tensor:
@@ -117,15 +118,15 @@ class MultiHeadAttention(keras.layers.Layer):
         return scaled_dot_product_attention(query, key, unit_vectors, attention_mask)
 
     def _split_heads(self, x: Tensor) -> Tensor:
-        batch, length, size = ops.shape(x)
+        batch, length, size = sizes(x)
         x = ops.reshape(x, (batch, length, self.num_heads, size // self.num_heads))
         return ops.transpose(x, (0, 2, 1, 3))  # [B, H, T, K]
 
 
-def _projection(config: TransformerConfig, units: int, name: str) -> keras.layers.Dense:
+def _projection(config: TransformerConfig, units: int, name: str) -> Linear:
     # Half of Glorot's variance, the default, is 1 / (fan_in + fan_out): as if queries, keys and
     # values were one matrix, which is how PyTorch's attention starts; post-norm learns faster so.
     initializer = keras.initializers.VarianceScaling(
         config.attention_init_variance, mode="fan_avg", distribution="uniform"
     )
-    return keras.layers.Dense(units, use_bias=False, kernel_initializer=initializer, name=name)
+    return Linear(units, use_bias=False, kernel_initializer=initializer, name=name)

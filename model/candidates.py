@@ -89,19 +89,20 @@ def best_candidates(likeliest: Likeliest, live_log_probs: Tensor, count: int) ->
         live_log_probs: float32 `[B, W]`, of the hypotheses, in nats.
         count: candidates for each sentence.
     """
-    batch, width, choices = ops.shape(likeliest.tokens)
+    _, width, choices = ops.shape(likeliest.tokens)
     extended = likeliest.log_probs + live_log_probs[:, :, None]
-    log_probs, flat = ops.top_k(ops.reshape(extended, (batch, width * choices)), count)
-    tokens = pick(ops.reshape(likeliest.tokens, (batch, width * choices)), flat)
+    log_probs, flat = ops.top_k(ops.reshape(extended, (-1, width * choices)), count)
+    tokens = pick(ops.reshape(likeliest.tokens, (-1, width * choices)), flat)
     return Candidates(log_probs, flat // choices, tokens)
 
 
 def pick(x: Tensor, indices: Tensor) -> Tensor:
     """Picks `indices`, int `[B, N]`, along the second axis of `[B, M, …]`: `[B, N, …]`."""
-    batch, size = ops.shape(x)[:2]
+    batch, number = ops.shape(indices)
+    _, size, *rest = ops.shape(x)
     rows = ops.reshape(ops.arange(batch)[:, None] * size + indices, (-1,))
-    picked = ops.take(ops.reshape(x, (-1, *ops.shape(x)[2:])), rows, axis=0)
-    return ops.reshape(picked, (batch, ops.shape(indices)[1], *ops.shape(x)[2:]))
+    picked = ops.take(ops.reshape(x, (-1, *rest)), rows, axis=0)
+    return ops.reshape(picked, (-1, number, *rest))
 
 
 def _top_tokens(logits: Tensor, count: int | Tensor) -> tuple[Tensor, Tensor]:

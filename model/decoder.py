@@ -83,7 +83,7 @@ class DecoderLayer(keras.layers.Layer):
         past: KeysValues,
         memory: KeysValues,
         *,
-        position: Tensor,
+        rows: Tensor,
         past_mask: Tensor,
         memory_mask: Tensor,
     ) -> tuple[Tensor, KeysValues, Tensor]:
@@ -93,7 +93,8 @@ class DecoderLayer(keras.layers.Layer):
             x: float `[B, W, D]`.
             past: keys and values of earlier positions, float `[B, H, T * W, K]`.
             memory: projected memory, float `[B, H, S, K]`.
-            position: int scalar, the position that `x` stands at.
+            rows: int `[B * H, 1]`, which of the rows of W entries that the past consists of are
+                those of the position that `x` stands at.
             past_mask: bool, broadcastable to `[B, H, W, T * W]`.
             memory_mask: bool, broadcastable to `[B, H, W, S]`.
 
@@ -105,7 +106,7 @@ class DecoderLayer(keras.layers.Layer):
 
         def attend_to_past(y: Tensor) -> Tensor:
             present = self.self_attention.project(y)  # each [B, H, W, K]
-            written = [_write(old, new, position) for old, new in zip(past, present, strict=True)]
+            written = [_write(old, new, rows) for old, new in zip(past, present, strict=True)]
             updated.append(KeysValues(*written))
             return self.self_attention.attend(y, *updated[0], attention_mask=past_mask)
 
@@ -213,7 +214,9 @@ class Decoder(keras.layers.Layer):
             float `[B, W, D]`, the new `past`, and the last layer's attention to the memory, float
             `[B, W, S]`, averaged over heads.
         """
-        room = ops.shape(past[0].key)[2] // x.shape[1]
+        batch, heads, entries, _ = ops.shape(past[0].key)
+        room = entries // x.shape[1]
+        rows = ops.arange(batch * heads)[:, None] * room + position
         past_mask = ancestors_mask(ancestors[:, :, :room], position)
         updated = []
         for layer, layer_past, layer_memory in zip(self.layers, past, memory, strict=True):
@@ -221,7 +224,7 @@ class Decoder(keras.layers.Layer):
                 x,
                 layer_past,
                 layer_memory,
-                position=position,
+                rows=rows,
                 past_mask=past_mask,
                 memory_mask=memory_mask,
             )
@@ -232,12 +235,10 @@ class Decoder(keras.layers.Layer):
         return (self.last_norm(x) if self.last_norm else x), updated, ops.mean(attention, axis=1)
 
 
-def _write(past: Tensor, present: Tensor, position: Tensor) -> Tensor:
-    """Writes `[B, H, W, K]` into `[B, H, T * W, K]` at a position."""
-    batch, heads, width, size = ops.shape(present)
-    entries = ops.shape(past)[2]
-    rows = ops.arange(batch * heads)[:, None] * (entries // width) + position
-    written = ops.scatter_update(  # the W entries of a position are one row
+def _write(past: Tensor, present: Tensor, rows: Tensor) -> Tensor:
+    """Writes `[B, H, W, K]` into `[B, H, T * W, K]`, the W entries of a position being one row."""
+    _, heads, width, size = present.shape
+    written = ops.scatter_update(
         ops.reshape(past, (-1, width * size)), rows, ops.reshape(present, (-1, width * size))
     )
-    return ops.reshape(written, (batch, heads, entries, size))
+    return ops.reshape(written, (-1, heads, ops.shape(past)[2], size))

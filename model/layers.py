@@ -8,6 +8,7 @@ import keras
 from keras import ops
 
 from model.config import TransformerConfig
+from model.linear import Linear, map_rows
 from model.masks import PADDING_ID
 
 Tensor = Any
@@ -28,9 +29,9 @@ class FeedForward(keras.layers.Layer):
         super().__init__(name=name)
         self.model_dim = config.model_dim
         self.feed_forward_dim = config.feed_forward_dim
-        self.inner = keras.layers.Dense(self.feed_forward_dim, activation="relu", name="inner")
+        self.inner = Linear(self.feed_forward_dim, activation="relu", name="inner")
         self.dropout = keras.layers.Dropout(config.relu_dropout, name="dropout")
-        self.outer = keras.layers.Dense(self.model_dim, name="outer")
+        self.outer = Linear(self.model_dim, name="outer")
 
     def build(self, input_shape: Any = None) -> None:
         self.inner.build((None, None, self.model_dim))
@@ -113,7 +114,12 @@ class SharedEmbedding(keras.layers.Layer):
     def make_logits(self) -> Callable[[Tensor], Tensor]:
         """Makes the map to logits, for use in a loop: the matrix is transposed but once."""
         columns = ops.transpose(ops.cast(self.matrix, self.compute_dtype))
-        return lambda x: ops.cast(ops.matmul(x, columns), "float32")
+
+        def logits(x: Tensor) -> Tensor:
+            found = map_rows(lambda rows: ops.matmul(rows, columns), x, self.vocabulary_size)
+            return ops.cast(found, "float32")
+
+        return logits
 
 
 class TargetSpace(keras.layers.Layer):

@@ -86,7 +86,7 @@ def ancestors_mask(ancestors: Tensor, position: Tensor) -> Tensor:
     Returns:
         bool `[B, 1, W, T * W]`, W entries for each position.
     """
-    batch, width, length = ops.shape(ancestors)
+    _, width, length = ops.shape(ancestors)
     own = ops.equal(ancestors[:, :, :, None], ops.arange(width))  # [B, W, T, W]
     past = (ops.arange(length) <= position)[:, None]
-    return ops.reshape(own & past, (batch, 1, width, length * width))
+    return ops.reshape(own & past, (-1, 1, width, length * width))
