@@ -30,14 +30,17 @@ demo: $(ENVIRONMENT)  ## From raw text to a served translator on the built-in co
 	@$(BIN)/python -c 'import json, sys; print(json.dumps({name: value for path in sys.argv[1:] \
 	    for name, value in json.load(open(path)).items()}))' $(DEMO_RESULTS)
 
+# Two at once: most of a test is Python on one core. A process takes 2 GiB.
+TEST := $(BIN)/python -m pytest --numprocesses=2 --dist=worksteal
+
 test: $(ENVIRONMENT)  ## Run the tests
-	$(BIN)/python -m pytest
+	$(TEST)
 
 check: $(ENVIRONMENT)  ## Run what CI runs: formatter, linter, types, tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest
+	$(TEST)
 
 lock:  ## Resolve requirements.txt into requirements.lock (delete it first to upgrade everything)
 	@scratch=$$(mktemp -d) && trap 'rm -rf "$$scratch"' EXIT && \
