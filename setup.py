@@ -28,7 +28,17 @@ TRAIN = (
     "tensorflow",
     "tensorflow-text",
 )
-CHECKS = ("boto3", "distributed", "flask-cors", "moto", "mypy", "py3langid", "pytest", "ruff")
+CHECKS = (
+    "boto3",
+    "distributed",
+    "flask-cors",
+    "moto",
+    "mypy",
+    "py3langid",
+    "pytest",
+    "pytest-xdist",
+    "ruff",
+)
 
 
 def read_requirements(path: Path) -> dict[str, str]:
