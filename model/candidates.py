@@ -64,8 +64,8 @@ def likeliest_tokens(
     """
     spare = 2 + (ops.shape(history)[2] if config.no_repeat_ngram else 0)  # padding, end, n-grams
     best, tokens = _top_tokens(logits, count + spare)
-    top = best[:, :, :1]
-    total = top + ops.log(ops.sum(ops.exp(logits - top), axis=-1, keepdims=True))
+    top = tokens[:, :, :1]
+    total = best[:, :, :1] - ops.log(_at(ops.softmax(logits, axis=-1), top))  # by one fast kernel
     forbidden = ops.equal(tokens, PADDING_ID)
     if config.min_length > 1:
         forbidden |= ops.equal(tokens, end_id) & (position + 1 < config.min_length)
@@ -113,7 +113,7 @@ def _top_tokens(logits: Tensor, count: int | Tensor) -> tuple[Tensor, Tensor]:
     batch, width, size = ops.shape(logits)
     if not isinstance(count, int):
         return ops.top_k(logits, ops.minimum(count, size))
-    root = math.isqrt(size)
+    root = math.isqrt(max(2 * size // count, 1))  # balances the choice of blocks and that in them
     block = next((n for n in range(root, 2 * root) if size % n == 0), root)  # better not to pad
     blocks = -(-size // block)
     if count >= blocks:
@@ -129,11 +129,18 @@ def _top_tokens(logits: Tensor, count: int | Tensor) -> tuple[Tensor, Tensor]:
     return ops.reshape(values, shape), ops.reshape(tokens, shape)
 
 
+def _at(values: Tensor, tokens: Tensor) -> Tensor:
+    """The value, of `[B, W, V]`, of one token, `[B, W, 1]`, of each hypothesis."""
+    _, width, size = ops.shape(values)
+    picked = pick(ops.reshape(values, (-1, size)), ops.reshape(tokens, (-1, 1)))
+    return ops.reshape(picked, (-1, width, 1))
+
+
 def _only(forced: Tensor, logits: Tensor, total: Tensor, *, like: Tensor) -> Likeliest:
     """The forced token of each sentence, `[B]`, at what the model says, and nothing else."""
     width, choices = ops.shape(like)[1:]
     tokens = ops.tile(forced[:, None, None], (1, width, choices))
-    log_probs = ops.take_along_axis(logits, tokens[:, :, :1], axis=2) - total
+    log_probs = _at(logits, tokens[:, :, :1]) - total
     return Likeliest(ops.where(ops.arange(choices) == 0, log_probs, IMPOSSIBLE), tokens)
 
 
