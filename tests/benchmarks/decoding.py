@@ -103,14 +103,24 @@ def measure_untrained(name: str, workload: Workload, rounds: int) -> dict[str, o
         results[search] = {
             "sentences_per_second": compare(title, contenders, sentences, rounds),
             "alone_milliseconds": time_alone(title, translators, sentences[:ALONE]),
-            "microseconds_per_token": time_by_length(
-                title,
-                {
-                    length: engines.in_process(untrained(length), beam_size)
-                    for length in (LENGTH, *LENGTHS)
-                },
-                sentences[:TOGETHER],
-            ),
+            "microseconds_per_token": {
+                "ours": time_by_length(
+                    f"{title}, ours",
+                    {
+                        length: engines.in_process(untrained(length), beam_size)
+                        for length in (LENGTH, *LENGTHS)
+                    },
+                    sentences[:TOGETHER],
+                ),
+                "CTranslate2": time_by_length(
+                    f"{title}, CTranslate2, float32",
+                    {
+                        length: engines.ctranslate2(untrained(length), beam_size, folder, "float32")
+                        for length in (LENGTH, *LENGTHS)
+                    },
+                    sentences[:TOGETHER],
+                ),
+            },
         }
     return results
 

@@ -33,20 +33,22 @@ def test_scores_are_those_of_sacrebleu() -> None:
 
 @pytest.mark.parametrize("tokenize", ["none", "char", "zh", "intl"])
 def test_bleu_is_of_the_tokens_that_are_asked_for(tokenize: str) -> None:
-    tokenised = [[text.replace(".", " .") for text in texts] for texts in (TRANSLATIONS, WORSE)]
-    references = [text.replace(".", " .") for text in REFERENCES]
-    expected, baseline = (
-        sacrebleu.corpus_bleu(texts, [references], tokenize=tokenize, force=True).score
-        for texts in tokenised
+    ours, baseline = (
+        [text.replace(".", " .") for text in texts] for texts in (TRANSLATIONS, WORSE)
     )
-    scores = score_corpus(tokenised[0], references, language="de", tokenize=tokenize)
+    references = [text.replace(".", " .") for text in REFERENCES]
+    expected, below = (
+        sacrebleu.corpus_bleu(texts, [references], tokenize=tokenize, force=True).score
+        for texts in (ours, baseline)
+    )
+    scores = score_corpus(ours, references, language="de", tokenize=tokenize)
     assert scores["bleu"].score == expected
     assert f"tok:{tokenize}" in scores["bleu"].signature
     compared = compare_corpora(
-        *tokenised, references, language="de", tokenize=tokenize, resamples=10
+        ours, baseline, references, language="de", tokenize=tokenize, resamples=10
     )
-    assert (compared["bleu"].score, compared["bleu"].baseline) == (expected, baseline)
-    (alone,) = score_by_length([""] * 5, tokenised[0], references, tokenize=tokenize)
+    assert (compared["bleu"].score, compared["bleu"].baseline) == (expected, below)
+    (alone,) = score_by_length([""] * 5, ours, references, tokenize=tokenize)
     assert alone.bleu == expected
 
 
