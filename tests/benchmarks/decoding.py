@@ -115,7 +115,9 @@ def measure_untrained(name: str, workload: Workload, rounds: int) -> dict[str, o
                 "CTranslate2": time_by_length(
                     f"{title}, CTranslate2, float32",
                     {
-                        length: engines.ctranslate2(untrained(length), beam_size, folder, "float32")
+                        length: engines.ctranslate2(
+                            untrained(length), beam_size, folder / str(length), "float32"
+                        )
                         for length in (LENGTH, *LENGTHS)
                     },
                     sentences[:TOGETHER],
