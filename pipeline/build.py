@@ -16,6 +16,7 @@ from absl import logging
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from pipeline import corpora, duplicates, holdout, manifest
+from pipeline.bpe_dropout import NO_DROPOUT
 from pipeline.config import PreprocessConfig
 from pipeline.corpora import Block, group_blocks
 from pipeline.errors import UserError
@@ -205,8 +206,10 @@ class _Build:
         histogram = collections.Counter[Lengths]()
         for block in blocks:
             pairs = read_pairs(self.staging.folder("pairs"), block.name, first)
-            lengths = pair_lengths(encode_pairs(pairs, subwords))
-            histogram.update(pair for pair in lengths if max(pair) <= self.config.max_length)
+            dropout = self.config.dropout if block.split == "train" else NO_DROPOUT
+            for encoded in encode_pairs(pairs, subwords, dropout):
+                lengths = pair_lengths(encoded)
+                histogram.update(pair for pair in lengths if max(pair) <= self.config.max_length)
         longest = self.config.max_length, self.config.max_length
         if histogram and has_few:  # all were seen: no wider than needed
             longest = max(source for source, _ in histogram), max(target for _, target in histogram)
@@ -224,6 +227,7 @@ class _Build:
             self.heldout,
             {split: len(blocks) for split, blocks in self.blocks.items()},
             self.config.cleaning.drop_duplicates,
+            self.config.dropout,
         )
         return self.run_all(Stage("EncodePairs", function, self.staging.folder("encoded")))
 

@@ -53,6 +53,12 @@ def describe_vocabularies(dataset: Dataset) -> str:
     return f"{' and '.join(f'{size:,}' for size in sizes)} {source.kind} subwords"
 
 
+def describe_dropout(dataset: Dataset) -> list[str]:
+    """Returns a line on how often BPE-dropout segments every training pair, if it does."""
+    rate, samples = (dataset.config.get(f"bpe_dropout{each}") for each in ("", "_samples"))
+    return [f"  BPE-dropout {rate}: {samples} segmentations of each pair of train"] if rate else []
+
+
 def table(rows: Sequence[Sequence[str]]) -> list[str]:
     """Returns the rows as lines of aligned columns: the first to the left, the others to the right.
 
@@ -85,7 +91,8 @@ def _subwords(dataset: Dataset) -> list[str]:
     files = dict.fromkeys(dataset.vocabularies[side] for side in SIDES)
     rows = [[each.path, f"{each.size:,}", f"SHA-256 {each.sha256[:16]}…"] for each in files]
     given = dataset.config.get("subwords_model") or ["learned here"] * len(rows)
-    return [f"{line}  {origin}" for line, origin in zip(table(rows), given, strict=True)]
+    lines = [f"{line}  {origin}" for line, origin in zip(table(rows), given, strict=True)]
+    return [*lines, *map(str.lstrip, describe_dropout(dataset))]
 
 
 def _counts(dataset: Dataset) -> list[str]:

@@ -5,6 +5,7 @@ import os
 from dataclasses import field
 from typing import Any, Literal
 
+from pipeline.bpe_dropout import BpeDropout
 from pipeline.cleaning import CleaningConfig, PairRules
 from pipeline.corpus_config import CorpusConfig
 
@@ -89,6 +90,19 @@ class PreprocessConfig:
             f"{BUILTIN_VOCABULARY_SIZE} for the built-in corpus."
         },
     )
+    bpe_dropout: float = field(
+        default=0.0,
+        metadata={
+            "help": "Probability of leaving out a merge of BPE in the training text, 0.1 usually "
+            "(Provilkov et al. 2020); 0 for none. Dev, test and translation use all merges."
+        },
+    )
+    bpe_dropout_samples: int = field(
+        default=8,
+        metadata={
+            "help": "Segmentations of every training pair that BPE-dropout draws; an epoch has all."
+        },
+    )
     max_length: int = field(
         default=256,
         metadata={
@@ -131,6 +145,7 @@ class PreprocessConfig:
         """
         for name, least in (
             ("holdout_pairs", 0),
+            ("bpe_dropout_samples", 1),
             ("max_length", 2),
             ("block_lines", 1),
             ("num_workers", 1),
@@ -138,6 +153,13 @@ class PreprocessConfig:
             if getattr(self, name) < least:
                 received = f"--{name}={getattr(self, name)}"
                 raise ValueError(f"received {received}: expected at least {least}")
+        if not 0 <= self.bpe_dropout < 1:
+            received = f"--bpe_dropout={self.bpe_dropout}"
+            raise ValueError(f"received {received}: expected at least 0 and below 1")
+        if self.bpe_dropout and self.subwords != "bpe":
+            raise ValueError(
+                f"received --bpe_dropout with --subwords={self.subwords}: it needs bpe"
+            )
         expected_models = 1 if self.shared_vocabulary else 2
         if len(self.subwords_model) not in (0, expected_models):
             received = f"--subwords_model={','.join(self.subwords_model)}"
@@ -184,6 +206,11 @@ class PreprocessConfig:
         default = BUILTIN_VOCABULARY_SIZE if self.is_builtin else usual
         size = default if self.vocabulary_size is None else self.vocabulary_size
         return dataclasses.replace(self, vocabulary_size=size)
+
+    @property
+    def dropout(self) -> BpeDropout:
+        """Returns how BPE-dropout segments the training text."""
+        return BpeDropout(self.bpe_dropout, self.bpe_dropout_samples if self.bpe_dropout else 1)
 
     @property
     def rules(self) -> PairRules:

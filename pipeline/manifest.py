@@ -85,8 +85,7 @@ def _counts(cleaned: Sequence[Report], encoded: Sequence[Report]) -> dict[str, i
     counts = collections.Counter[str](read=sum(report["lines"] for report in cleaned))
     for report in (*cleaned, *encoded):
         counts.update(report["dropped"])
-    kept = sum(shard["pairs"] for report in encoded for shard in report["shards"])
-    return {**counts, "kept": kept}
+    return {**counts, "kept": sum(report["kept"] for report in encoded)}
 
 
 def _efficiency(shards: Sequence[Shard]) -> dict[str, float]:

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pipeline import duplicates, storage, subwords, text
+from pipeline.bpe_dropout import NO_DROPOUT, BpeDropout
 from pipeline.cleaning import DUPLICATE, OVERLAP, TOO_LONG, PairRules, reason_to_drop
 from pipeline.corpora import Block, BlockGroup, read_span
 from pipeline.packing import Lengths, pack
@@ -110,7 +111,11 @@ class CountWords:
 
 @dataclasses.dataclass(frozen=True)
 class EncodePairs:
-    """Encodes a block's clean pairs, packs them into rows, writes one shard for each bucket."""
+    """Encodes a block's clean pairs, packs them into rows, writes one shard for each bucket.
+
+    No row holds two segmentations of a pair. A pair is left out if one of its segmentations is too
+    long.
+    """
 
     pairs_folder: str
     folder: str
@@ -119,6 +124,7 @@ class EncodePairs:
     heldout: Heldout
     num_blocks: Mapping[str, int]  # of each split
     drop_duplicates: bool = False
+    dropout: BpeDropout = NO_DROPOUT  # of the training pairs
 
     def __call__(self, block: Block) -> Report:
         """Processes one block."""
@@ -128,16 +134,36 @@ class EncodePairs:
             subwords.shared_subwords(f"{self.folder}/{each.path}", each.sha256)
             for each in self.vocabularies
         ]
-        encoded = encode_pairs(pairs, sides)
-        lengths = pair_lengths(encoded)
-        buckets = pack(lengths, self.bucket_shapes)
+        dropout = self.dropout if block.split == "train" else NO_DROPOUT
+        samples = self._without_too_long(list(encode_pairs(pairs, sides, dropout)))
+        buckets = collections.defaultdict[Lengths, list[list[Encoded]]](list)
+        for encoded in samples:
+            for shape, rows in pack(pair_lengths(encoded), self.bucket_shapes).items():
+                buckets[shape] += [[encoded[n] for n in row] for row in rows]
         shards = [
-            self._write_shard(block, shape, rows, encoded, lengths)
-            for shape, rows in buckets.items()
+            self._write_shard(block, shape, buckets[shape])
+            for shape in self.bucket_shapes
+            if shape in buckets
         ]
-        too_long = len(pairs) - sum(shard.pairs for shard in shards)
-        rows = [dataclasses.asdict(shard) for shard in shards]
-        return {"shards": rows, "dropped": {**dropped, TOO_LONG: too_long}}
+        kept = len(samples[0])
+        dropped |= {TOO_LONG: len(pairs) - kept}
+        return {"shards": list(map(dataclasses.asdict, shards)), "dropped": dropped, "kept": kept}
+
+    def _without_too_long(self, samples: list[list[Encoded]]) -> list[list[Encoded]]:
+        """Returns the segmentations of the pairs all of whose segmentations fit into a row."""
+        longest_source, longest_target = self.bucket_shapes[-1]
+        too_long = {
+            number
+            for encoded in samples
+            for number, (source, target) in enumerate(pair_lengths(encoded))
+            if source > longest_source or target > longest_target
+        }
+        if not too_long:
+            return samples
+        return [
+            [pair for number, pair in enumerate(encoded) if number not in too_long]
+            for encoded in samples
+        ]
 
     def _read(self, block: Block) -> tuple[list[Pair], dict[str, int]]:
         if block.split != "train":
@@ -150,17 +176,15 @@ class EncodePairs:
         self,
         block: Block,
         shape: Lengths,
-        rows: list[list[int]],
-        encoded: list[Encoded],
-        lengths: list[Lengths],
+        rows: list[list[Encoded]],
     ) -> Shard:
         block_name = f"{block.index:05d}-of-{self.num_blocks[block.split]:05d}"
         path = f"{block.split}/bucket-{bucket_name(shape)}-{block_name}.tfrecord"
-        data = b"".join(_row_record([encoded[n] for n in row]) for row in rows)
+        data = b"".join(map(_row_record, rows))
         storage.make_folder(f"{self.folder}/{block.split}")
         write_atomically(f"{self.folder}/{path}", data)
         source_tokens, target_tokens = (
-            sum(lengths[n][side] for row in rows for n in row) for side in (0, 1)
+            sum(count_ids(pair[side]) for row in rows for pair in row) for side in (0, 1)
         )
         return Shard(
             path=path,
@@ -227,14 +251,23 @@ def training_pairs(
     return pairs, {**dropped, OVERLAP: seen - len(pairs)}
 
 
-def encode_pairs(pairs: Sequence[Pair], sides: Sequence[subwords.Subwords]) -> list[Encoded]:
-    """Returns the packed ids of each pair by each side's subwords, closed by the end symbol."""
+def encode_pairs(
+    pairs: Sequence[Pair], sides: Sequence[subwords.Subwords], dropout: BpeDropout
+) -> Iterator[list[Encoded]]:
+    """Yields the packed ids of all pairs by each side's subwords, closed by the end symbol.
+
+    That is once, or as many times as BPE-dropout samples.
+    """
     end = pack_ids([END_ID])
-    encoded = (
-        vocabulary.encode_packed([pair[number] for pair in pairs])
-        for number, vocabulary in enumerate(sides)
-    )
-    return list(zip(*([ids + end for ids in side] for side in encoded), strict=True))
+    columns = [[pair[number] for pair in pairs] for number in range(len(sides))]
+    for seed in range(dropout.samples):
+        encoded = (
+            vocabulary.sample_packed(lines, dropout.rate, seed)
+            if dropout.rate
+            else vocabulary.encode_packed(lines)
+            for vocabulary, lines in zip(sides, columns, strict=True)
+        )
+        yield list(zip(*([ids + end for ids in side] for side in encoded), strict=True))
 
 
 def pair_lengths(encoded: Iterable[Encoded]) -> list[Lengths]:

@@ -7,6 +7,7 @@ through a cache. Ids 0, 1 and 2 are padding, end and unknown.
 
 import abc
 import functools
+import random
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 
 import sentencepiece
 
-from pipeline import storage, wordpiece, wordpiece_learner
+from pipeline import bpe_dropout, storage, wordpiece, wordpiece_learner
 from pipeline.errors import UserError
 from pipeline.records import pack_ids, unpack_ids
 from pipeline.schema import END_ID, PADDING_ID, SIDES, UNKNOWN_ID
@@ -25,6 +26,7 @@ FILE_NAMES = {BPE: "subwords.model", WORDPIECE: "subwords.vocab"}
 _CACHED_WORDS = 1 << 18  # about 60 MiB; most running words of any corpus
 _LEARNED_WORDS = 1 << 18  # at most, the most frequent: memory stays the same for any corpus
 _COVERAGE_OF_LARGE_ALPHABETS = 0.9995  # SentencePiece's advice; bytes spell the rest
+_SPACE = "▁"  # that SentencePiece begins a word with
 _RESERVED = 256 + 3  # byte pieces and the three special ids
 
 
@@ -56,6 +58,19 @@ class Subwords(abc.ABC):
         words.update(zip(ordered, map(pack_ids, self._encode_words(ordered)), strict=True))
         return [b"".join(map(words.__getitem__, sentence)) for sentence in sentences]
 
+    def sample_packed(self, lines: Sequence[str], dropout: float, seed: int) -> list[bytes]:
+        """Returns the ids of normalised lines, packed, with merges left out at random.
+
+        Args:
+          lines: normalised.
+          dropout: probability of leaving out a merge (Provilkov et al. 2020, "BPE-Dropout").
+          seed: the same lines and seed give the same ids.
+
+        Raises:
+          NotImplementedError: the subwords are not BPE.
+        """
+        raise NotImplementedError(f"BPE-dropout needs bpe subwords; received {self.kind}")
+
     @abc.abstractmethod
     def decode(self, ids_batch: Sequence[Sequence[int]]) -> list[str]:
         """Returns the text of each sentence; padding and end symbols leave no trace."""
@@ -80,6 +95,25 @@ class BytePairSubwords(Subwords):
         self._processor = sentencepiece.SentencePieceProcessor(model_proto=storage.read(path))
         self.vocabulary_size = self._processor.get_piece_size()
 
+    @functools.cached_property
+    def _packed_pieces(self) -> dict[str, bytes]:
+        pieces = self.pieces(range(self.vocabulary_size))
+        return {piece: pack_ids([id]) for id, piece in enumerate(pieces)}
+
+    @functools.cached_property
+    def _ranks(self) -> dict[str, float]:
+        """What neighbours merge to, and how soon: SentencePiece learned it as a score."""
+        merged = [id for id, piece in enumerate(self._packed_pieces) if len(piece) > 1]
+        return {
+            self._processor.id_to_piece(id): -self._processor.get_score(id)
+            for id in merged
+            if not (
+                self._processor.is_control(id)
+                or self._processor.is_byte(id)
+                or self._processor.is_unknown(id)
+            )
+        }
+
     def decode(self, ids_batch: Sequence[Sequence[int]]) -> list[str]:
         """Returns the text of each sentence."""
         return [self._processor.decode([int(id) for id in ids]) for ids in ids_batch]
@@ -87,6 +121,20 @@ class BytePairSubwords(Subwords):
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """Returns the subwords of a sentence, such as "▁run" and "ning"."""
         return self._processor.id_to_piece([int(id) for id in ids])
+
+    def sample_packed(self, lines: Sequence[str], dropout: float, seed: int) -> list[bytes]:
+        """Returns the ids of normalised lines, packed, with merges left out at random."""
+        generator, ids = random.Random(seed), self._packed_pieces
+
+        def pack_word(word: str) -> bytes:
+            pieces = bpe_dropout.segment(f"{_SPACE}{word}", self._ranks, dropout, generator)
+            return b"".join(ids.get(piece) or self._pack_bytes(piece) for piece in pieces)
+
+        return [b"".join(map(pack_word, line.split(" "))) if line else b"" for line in lines]
+
+    def _pack_bytes(self, character: str) -> bytes:
+        """Returns the ids of the bytes of a character that is no piece."""
+        return b"".join(self._packed_pieces[f"<0x{byte:02X}>"] for byte in character.encode())
 
     def _encode_words(self, words: list[str]) -> list[list[int]]:
         return self._processor.encode(words, num_threads=1)

@@ -4,7 +4,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 
-from pipeline.card import describe_vocabularies
+from pipeline.card import describe_dropout, describe_vocabularies
 from pipeline.schema import SPLITS, Dataset
 
 # Flagfiles whose experiment starts from this directory; others start from the paper's base.
@@ -31,6 +31,7 @@ def summarize(dataset: Dataset, seconds: float) -> str:
             f"{directory}: {dataset.source_language} → {dataset.target_language}, "
             f"{describe_vocabularies(dataset)}, {seconds:.1f} s",
             *(_describe_counts(split, dataset.counts[split]) for split in SPLITS),
+            *describe_dropout(dataset),
             f"  tokens: {tokens[0]:,} source, {tokens[1]:,} target in rows of "
             f"{', '.join(f'{source}×{target}' for source, target in buckets)}",
             f"  padding efficiency: {dataset.padding_efficiency['total']:.1%}",

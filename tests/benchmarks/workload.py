@@ -4,7 +4,7 @@ import argparse
 import dataclasses
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -80,17 +80,22 @@ def some_of(names: Iterable[str]) -> Callable[[str], list[str]]:
 def prepare(work: Path) -> Workload:
     """Makes the dataset by our own pipeline, and the texts from its subwords."""
     workload = Workload(work / "multi30k", work / "pieces")
-    flags = {"output_dir": workload.dataset, "vocabulary_size": VOCABULARY_SIZE}
-    flags |= {
+    preprocess(workload.dataset, {"vocabulary_size": VOCABULARY_SIZE})
+    _write_texts(workload)
+    return workload
+
+
+def preprocess(directory: Path, flags: Mapping[str, object]) -> None:
+    """Makes a dataset of Multi30k English–German, unless it is there."""
+    files = {
         f"{'' if split == 'train' else f'{split}_'}{side}_files": _raw(split, side)
         for split in _FILES
         for side in _LANGUAGES
     }
-    arguments = [f"--{name}={value}" for name, value in flags.items()]
-    preprocess = [sys.executable, "-m", "pipeline.preprocess", "--runner=DirectRunner"]
-    subprocess.run([*preprocess, *arguments], check=True, stderr=subprocess.DEVNULL)
-    _write_texts(workload)
-    return workload
+    values = {"output_dir": directory, **files, **flags}
+    arguments = [f"--{name}={value}" for name, value in values.items()]
+    command = [sys.executable, "-m", "pipeline.preprocess", "--runner=DirectRunner"]
+    subprocess.run([*command, *arguments], check=True, stderr=subprocess.DEVNULL)
 
 
 def _write_texts(workload: Workload) -> None:

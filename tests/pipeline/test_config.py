@@ -7,7 +7,9 @@ from pipeline.cleaning import CleaningConfig
 from pipeline.config import PreprocessConfig
 
 
-@pytest.mark.parametrize("name", ["max_length", "block_lines", "num_workers", "holdout_pairs"])
+@pytest.mark.parametrize(
+    "name", ["max_length", "block_lines", "num_workers", "holdout_pairs", "bpe_dropout_samples"]
+)
 def test_impossible_numbers_are_refused_by_name(name: str) -> None:
     impossible: dict[str, Any] = {name: -1}
     with pytest.raises(ValueError, match=f"received --{name}=-1: expected at least"):

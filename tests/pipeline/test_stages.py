@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from pipeline import cleaning, duplicates, stages, subwords, text
+from pipeline.bpe_dropout import NO_DROPOUT
 from pipeline.corpora import Block, BlockGroup, Span
 from pipeline.errors import UserError
 from pipeline.records import unpack_ids
@@ -92,7 +93,7 @@ def test_each_side_is_encoded_by_its_own_subwords(tmp_path: Path) -> None:
         path = str(tmp_path / f"subwords.{side}.model")
         subwords.learn_bpe({letter: 9 for letter in letters}, 264, path)
         vocabularies.append(subwords.load_subwords(path))
-    (pair,) = stages.encode_pairs([("a b", "d c")], vocabularies)
+    ((pair,),) = stages.encode_pairs([("a b", "d c")], vocabularies, NO_DROPOUT)
     expected = [*vocabularies[0].encode(["a b"]), *vocabularies[1].encode(["d c"])]
     assert list(map(unpack_ids, pair)) == [[*ids, END_ID] for ids in expected]
     assert all(len(ids) == 2 for ids in expected)  # not spelled in bytes

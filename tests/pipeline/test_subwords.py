@@ -6,6 +6,7 @@ import tensorflow_text
 
 from pipeline import subwords, wordpiece
 from pipeline.errors import UserError
+from pipeline.records import unpack_ids
 from pipeline.schema import END_ID, PADDING_ID, UNKNOWN_ID
 
 LINES = [
@@ -141,3 +142,22 @@ def test_pieces_are_spelled_as_in_the_vocabulary(bpe_path: str, wordpiece_path: 
         for mark in marks:
             text = text.replace(mark, "")
         assert text == "Zweigrüne"
+
+
+def test_bpe_dropout_follows_its_seed(bpe_path: str) -> None:
+    bpe = subwords.load_subwords(bpe_path)
+    samples = [bpe.sample_packed(LINES, 0.3, seed) for seed in (0, 1, 2, 1)]
+    assert samples[1] == samples[3]
+    assert len(set(map(tuple, samples))) == 3
+    assert all(bpe.decode(list(map(unpack_ids, each))) == LINES for each in samples)
+
+
+def test_bpe_without_dropout_has_all_merges(bpe_path: str) -> None:
+    bpe = subwords.load_subwords(bpe_path)
+    lines = LINES + NEVER_SEEN
+    assert bpe.sample_packed(lines, 0.0, 1) == bpe.encode_packed(lines)
+
+
+def test_wordpieces_have_no_merges_to_leave_out(wordpiece_path: str) -> None:
+    with pytest.raises(NotImplementedError, match="BPE-dropout needs bpe"):
+        subwords.load_subwords(wordpiece_path).sample_packed(LINES, 0.1, 1)

@@ -1,0 +1,197 @@
+"""What matters on Multi30k English–German: one thing changed at a time, as in the paper's Table 3.
+
+    python -m tests.benchmarks.ablation --work_dir=runs/ablation --output=ablation.json
+
+Trains the Transformer-tiny of configs/multi30k.flags on as many tokens for every row, evaluates it
+on dev and test, prints the table and writes JSON. Stopped, it goes on where it was: a run from its
+last checkpoint, and a row that `--output` has is not measured again. `--at_once=2` trains two runs
+side by side, each on its share of the cores.
+"""
+
+import argparse
+import dataclasses
+import itertools
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from pipeline.card import table
+from tests.benchmarks.workload import preprocess
+
+Flags = Mapping[str, object]
+
+TOKENS = 2_048_000  # padded, on each side, that every run is trained on
+BASE: Flags = {
+    "tokens_per_batch": 2_048,
+    "warmup_steps": 400,
+    "learning_rate_scale": 0.68,
+    "dropout": 0.1,
+    "checkpoint_every_steps": 50,
+    "checkpoint_every_minutes": 0,
+    "log_every_steps": 100,
+    "eval_every_steps": 0,
+}
+DATA: Flags = {"vocabulary_size": 8_000}
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """A line of the table, and the flags that differ from the first line's."""
+
+    change: str
+    training: Flags = dataclasses.field(default_factory=dict)
+    data: Flags = dataclasses.field(default_factory=dict)
+    evaluation: Flags = dataclasses.field(default_factory=dict)
+
+    @property
+    def run(self) -> str:
+        """Name of the run that it evaluates, which other rows may share."""
+        return _name({**self.data, **self.training}) or "base"
+
+    @property
+    def dataset(self) -> str:
+        """Name of the dataset that the run is trained on."""
+        return _name({**DATA, **self.data})
+
+
+ROWS = (
+    Row("base"),
+    Row("seed 2", {"seed": 2}),
+    Row("seed 3", {"seed": 3}),
+    Row("4,000 subwords", data={"vocabulary_size": 4_000}),
+    Row("16,000 subwords", data={"vocabulary_size": 16_000}),
+    Row("BPE-dropout 0.1", data={"bpe_dropout": 0.1}),
+    Row("normalisation before sublayers", {"norm": "pre"}),
+    Row("no dropout", {"dropout": 0.0}),
+    Row("dropout 0.3", {"dropout": 0.3}),
+    Row(
+        "dropout on attention and ReLU too",
+        {"attention_dropout": 0.1, "relu_dropout": 0.1},
+    ),
+    Row("no label smoothing", {"label_smoothing": 0.0}),
+    Row("200 updates of warm-up", {"warmup_steps": 200}),
+    Row("800 updates of warm-up", {"warmup_steps": 800}),
+    Row("half the updates, twice the batch", {"tokens_per_batch": 4_096}),
+    Row("twice the updates, half the batch", {"tokens_per_batch": 1_024}),
+    Row("last checkpoint, not 5 averaged", evaluation={"checkpoint": "last"}),
+    Row("greedy", evaluation={"beam_size": 1}),
+    Row("α = 0", evaluation={"length_penalty": 0.0}),
+    Row("α = 1", evaluation={"length_penalty": 1.0}),
+)
+
+
+def main() -> None:
+    """Trains and evaluates what is missing, prints the table, writes JSON."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--work_dir", type=Path, required=True)
+    parser.add_argument("--output", type=Path, default=Path("ablation.json"))
+    parser.add_argument("--at_once", type=int, default=1)
+    arguments = parser.parse_args()
+    results = Results(arguments.output)
+    missing = [row for row in ROWS if row not in results]
+    runs = {row.run: [each for each in missing if each.run == row.run] for row in missing}
+
+    for row in missing:
+        preprocess(arguments.work_dir / row.dataset, {**DATA, **row.data})
+    shares: queue.SimpleQueue[list[int]] = queue.SimpleQueue()
+    cores = sorted(os.sched_getaffinity(0))
+    for number in range(arguments.at_once):
+        shares.put(cores[number :: arguments.at_once])
+
+    def pin() -> None:  # a thread, and so all commands that it runs
+        os.sched_setaffinity(0, shares.get())
+
+    def measure(rows: list[Row]) -> None:
+        train(rows[0], arguments.work_dir)
+        for row in rows:
+            results.add(row, evaluate(row, arguments.work_dir))
+
+    with ThreadPoolExecutor(arguments.at_once, initializer=pin) as pool:
+        for _ in pool.map(measure, runs.values()):
+            pass  # but raise what failed
+    print(results.table())
+
+
+class Results:
+    """Scores of rows, in a file after every change."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._scores: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+
+    def __contains__(self, row: Row) -> bool:
+        return self._scores.get(row.change, {}).get("flags") == _flags(row)
+
+    def add(self, row: Row, scores: Mapping[str, Any]) -> None:
+        """Keeps a row's scores."""
+        with self._lock:
+            self._scores[row.change] = {"flags": _flags(row), **scores}
+            self._path.write_text(json.dumps(self._scores, indent=1, ensure_ascii=False) + "\n")
+            print(self.table(), flush=True)
+
+    def table(self) -> str:
+        """Returns the rows so far: BLEU on dev and test, and perplexity per subword on dev."""
+        lines = [["", "BLEU, dev", "test", "perplexity, dev", "minutes"]]
+        for row in ROWS:
+            if row in self:
+                dev, test = (self._scores[row.change][split] for split in ("dev", "test"))
+                figures = (dev["sacrebleu"], test["sacrebleu"], dev["perplexity"])
+                minutes = f"{dev['train_seconds'] / 60:.1f}"
+                lines.append([row.change, *(f"{each:.2f}" for each in figures), minutes])
+        return "\n".join(table(lines))
+
+
+def train(row: Row, work_dir: Path) -> None:
+    """Trains a row's run, or what is left of it."""
+    flags = {**BASE, **row.training}
+    updates = TOKENS // int(str(flags["tokens_per_batch"]))
+    flags |= {
+        "dataset_dir": work_dir / row.dataset,
+        "run_dir": work_dir / row.run,
+        "train_steps": updates,
+    }
+    _run("trainer.task", {"flagfile": "configs/multi30k.flags", **flags})
+
+
+def evaluate(row: Row, work_dir: Path) -> dict[str, Any]:
+    """Returns a row's scores on dev and test, as trainer.evaluate writes them."""
+    run_dir = work_dir / row.run
+    _run(
+        "trainer.evaluate",
+        {"run_dir": run_dir, "split": "dev,test", "resamples": 0, **row.evaluation},
+    )
+    return {
+        split: json.loads((run_dir / f"evaluation-{split}.json").read_text())
+        for split in ("dev", "test")
+    }
+
+
+def _flags(row: Row) -> dict[str, Any]:
+    """Returns all that decides a row's scores, as JSON has it."""
+    return {**DATA, **row.data, **BASE, **row.training, **row.evaluation}
+
+
+def _name(flags: Flags) -> str:
+    return ",".join(itertools.starmap("{}={}".format, flags.items()))
+
+
+def _run(module: str, flags: Flags) -> None:
+    arguments = itertools.starmap("--{}={}".format, flags.items())
+    command = [sys.executable, "-m", module, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr}")
+
+
+if __name__ == "__main__":
+    main()
