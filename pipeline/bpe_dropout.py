@@ -4,6 +4,7 @@ SentencePiece can draw segmentations too, but not the same ones in another proce
 """
 
 import dataclasses
+import itertools
 import random
 from collections.abc import Mapping, Sequence
 
@@ -35,13 +36,18 @@ def segment(
       generator: gives the random numbers.
     """
     pieces, draw = list(word), generator.random
+    merged = [ranks.get(left + right) for left, right in itertools.pairwise(pieces)]
     while True:
-        merges = [
-            (ranks[merged], place)
-            for place, merged in enumerate(map(str.__add__, pieces, pieces[1:]))
-            if merged in ranks and draw() >= rate
+        seen = [
+            (rank, place)
+            for place, rank in enumerate(merged)
+            if rank is not None and draw() >= rate
         ]
-        if not merges:
+        if not seen:
             return pieces
-        _, place = min(merges)
-        pieces[place : place + 2] = ["".join(pieces[place : place + 2])]
+        _, place = min(seen)
+        pieces[place : place + 2] = [pieces[place] + pieces[place + 1]]
+        del merged[place]
+        for changed in (place - 1, place):
+            if 0 <= changed < len(merged):
+                merged[changed] = ranks.get(pieces[changed] + pieces[changed + 1])

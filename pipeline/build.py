@@ -207,11 +207,10 @@ class _Build:
         for block in blocks:
             pairs = read_pairs(self.staging.folder("pairs"), block.name, first)
             dropout = self.config.dropout if block.split == "train" else NO_DROPOUT
-            for encoded in encode_pairs(pairs, subwords, dropout):
-                lengths = pair_lengths(encoded)
-                histogram.update(pair for pair in lengths if max(pair) <= self.config.max_length)
+            lengths = pair_lengths(next(encode_pairs(pairs, subwords, dropout)))  # of one sample
+            histogram.update(pair for pair in lengths if max(pair) <= self.config.max_length)
         longest = self.config.max_length, self.config.max_length
-        if histogram and has_few:  # all were seen: no wider than needed
+        if histogram and has_few and not self.config.bpe_dropout:  # all seen: no wider than needed
             longest = max(source for source, _ in histogram), max(target for _, target in histogram)
         return choose_shapes(histogram, longest)
 
