@@ -15,7 +15,8 @@ class Cache(NamedTuple):
     """What the step callback is given at each position.
 
     past: a structure of tensors `[B, ·, T * W, ·]`, entry t * W + w for hypothesis w at position t,
-        of which those up to `position` have been written. Search takes care of its length.
+        of which those up to `position` have been written, and the others are zeros. Search takes
+        care of its length.
     fixed: a structure of tensors `[B, …]`, such as what is known of the source.
     """
 

@@ -14,6 +14,7 @@ from keras import ops
 
 from model.attention import MultiHeadAttention
 from model.config import TransformerConfig
+from model.in_place import fill_rows
 from model.layers import FeedForward, Residual, layer_normalization
 from model.masks import ancestors_mask
 
@@ -91,7 +92,7 @@ class DecoderLayer(keras.layers.Layer):
 
         Args:
             x: float `[B, W, D]`.
-            past: keys and values of earlier positions, float `[B, H, T * W, K]`.
+            past: keys and values of earlier positions, float `[B, H, T * W, K]`, then zeros.
             memory: projected memory, float `[B, H, S, K]`.
             rows: int `[B * H, 1]`, which of the rows of W entries that the past consists of are
                 those of the position that `x` stands at.
@@ -203,7 +204,7 @@ class Decoder(keras.layers.Layer):
 
         Args:
             x: float `[B, W, D]`.
-            past: keys and values of earlier positions, float `[B, H, T * W, K]`.
+            past: keys and values of earlier positions, float `[B, H, T * W, K]`, then zeros.
             memory: from `project_memory`.
             position: int scalar, the position that `x` stands at.
             ancestors: int `[B, W, T]`, for each hypothesis, which of the W written at each position
@@ -238,7 +239,6 @@ class Decoder(keras.layers.Layer):
 def _write(past: Tensor, present: Tensor, rows: Tensor) -> Tensor:
     """Writes `[B, H, W, K]` into `[B, H, T * W, K]`, the W entries of a position being one row."""
     _, heads, width, size = present.shape
-    written = ops.scatter_update(
-        ops.reshape(past, (-1, width * size)), rows, ops.reshape(present, (-1, width * size))
-    )
+    rows_of_past, new = (ops.reshape(x, (-1, width * size)) for x in (past, present))
+    written = fill_rows(rows_of_past, rows, new)
     return ops.reshape(written, (-1, heads, ops.shape(past)[2], size))

@@ -24,8 +24,13 @@ TRAINER_READS = frozenset(
 )
 # The one module that translates on the workers of a Beam runner.
 BEAM_IN_TRAINER = {"trainer.beam_inference": {"apache_beam", "pipeline.runners"}}
-# Loaded in functions alone, by a run that asked for wordpiece, or for files of an object store.
-LAZILY = {"pipeline.subwords": {"tensorflow_text"}, "pipeline.storage": {"apache_beam"}}
+# Loaded in functions alone: by a run that asked for wordpiece, or for files of an object store; and
+# by what TensorFlow does in place, but Keras with TensorFlow does not.
+LAZILY = {
+    "pipeline.subwords": {"tensorflow_text"},
+    "pipeline.storage": {"apache_beam"},
+    "model.in_place": {"tensorflow"},
+}
 STANDARD_LIBRARY = sys.stdlib_module_names
 
 
@@ -56,6 +61,8 @@ def _forbidden(each: Import) -> str | None:
 
 def _forbidden_to_model(each: Import) -> str | None:
     if each.package in {"model", "keras"} | STANDARD_LIBRARY:
+        return None
+    if each.lazy and each.package in LAZILY.get(each.importer, set()):
         return None
     return "model uses keras and the standard library only"
 

@@ -97,7 +97,7 @@ def main() -> None:
     runs = {row.run: [each for each in missing if each.run == row.run] for row in missing}
 
     for row in {each.dataset: each for each in missing}.values():
-        preprocess(arguments.work_dir / row.dataset, {**DATA, **row.data})
+        preprocess(arguments.work_dir / "data" / row.dataset, {**DATA, **row.data})
     shares: queue.SimpleQueue[list[int]] = queue.SimpleQueue()
     cores = sorted(os.sched_getaffinity(0))
     for number in range(arguments.at_once):
@@ -152,8 +152,8 @@ def train(row: Row, work_dir: Path) -> None:
     flags = {**BASE, **row.training}
     updates = TOKENS // int(str(flags["tokens_per_batch"]))
     flags |= {
-        "dataset_dir": work_dir / row.dataset,
-        "run_dir": work_dir / row.run,
+        "dataset_dir": work_dir / "data" / row.dataset,
+        "run_dir": work_dir / "runs" / row.run,
         "train_steps": updates,
     }
     _run("trainer.task", {"flagfile": "configs/multi30k.flags", **flags})
@@ -161,7 +161,7 @@ def train(row: Row, work_dir: Path) -> None:
 
 def evaluate(row: Row, work_dir: Path) -> dict[str, Any]:
     """Returns a row's scores on dev and test, as trainer.evaluate writes them."""
-    run_dir = work_dir / row.run
+    run_dir = work_dir / "runs" / row.run
     _run(
         "trainer.evaluate",
         {"run_dir": run_dir, "split": "dev,test", "resamples": 0, **row.evaluation},
@@ -186,7 +186,8 @@ def _run(module: str, flags: Flags) -> None:
     command = [sys.executable, "-m", module, *arguments]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
-        raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr}")
+        print(f"{' '.join(command)} failed:\n{done.stderr}", file=sys.stderr, flush=True)
+        raise SystemExit(done.returncode)
 
 
 if __name__ == "__main__":

@@ -134,5 +134,6 @@ def test_a_step_sees_nothing_of_later_positions_in_the_cache() -> None:
     empty = make_room(decoder)
     assert tuple(empty[0].key.shape) == (BATCH, 2, TARGET_LENGTH * WIDTH, 9)
     assert tuple(empty[0].value.shape) == (BATCH, 2, TARGET_LENGTH * WIDTH, 10)
-    filled = [KeysValues(key + 1e3, value - 1e3) for key, value in empty]
+    later = 1e3 * (np.arange(TARGET_LENGTH * WIDTH) >= WIDTH)[:, None]
+    filled = [KeysValues(key + later, value - later) for key, value in empty]
     assert (run_step(decoder, filled, 0)[0] == run_step(decoder, empty, 0)[0]).all()
