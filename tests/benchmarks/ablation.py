@@ -73,7 +73,6 @@ ROWS = (
         "dropout on attention and ReLU too",
         {"attention_dropout": 0.1, "relu_dropout": 0.1},
     ),
-    Row("no label smoothing", {"label_smoothing": 0.0}),
     Row("200 updates of warm-up", {"warmup_steps": 200}),
     Row("half the updates, twice the batch", {"tokens_per_batch": 4_096}),
     Row("last checkpoint, not 5 averaged", evaluation={"checkpoint": "last"}),
