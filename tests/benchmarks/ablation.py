@@ -28,12 +28,12 @@ from tests.benchmarks.workload import preprocess
 Flags = Mapping[str, object]
 
 TOKENS = 2_048_000  # padded, on each side, that every run is trained on
+CHECKPOINTS = 20  # of every run, of which the last 5 are averaged
 BASE: Flags = {
     "tokens_per_batch": 2_048,
     "warmup_steps": 400,
     "learning_rate_scale": 0.68,
     "dropout": 0.1,
-    "checkpoint_every_steps": 50,
     "checkpoint_every_minutes": 0,
     "log_every_steps": 100,
     "eval_every_steps": 0,
@@ -56,6 +56,16 @@ class Row:
         return _name({**self.data, **self.training}) or "base"
 
     @property
+    def updates(self) -> int:
+        """Updates that `TOKENS` are enough for."""
+        return TOKENS // int(str({**BASE, **self.training}["tokens_per_batch"]))
+
+    def flags(self) -> dict[str, object]:
+        """Returns what its run is trained with, but for where."""
+        every = self.updates // CHECKPOINTS
+        return {**BASE, **self.training, "checkpoint_every_steps": every}
+
+    @property
     def dataset(self) -> str:
         """Name of the dataset that the run is trained on."""
         return _name({**DATA, **self.data})
@@ -74,7 +84,10 @@ ROWS = (
         {"attention_dropout": 0.1, "relu_dropout": 0.1},
     ),
     Row("200 updates of warm-up", {"warmup_steps": 200}),
-    Row("half the updates, twice the batch", {"tokens_per_batch": 4_096}),
+    Row(  # with the same learning rates after as many tokens
+        "half the updates, twice the batch",
+        {"tokens_per_batch": 4_096, "warmup_steps": 200, "learning_rate_scale": 0.48},
+    ),
     Row("last checkpoint, not 5 averaged", evaluation={"checkpoint": "last"}),
     Row("greedy", evaluation={"beam_size": 1}),
     Row("α = 0", evaluation={"length_penalty": 0.0}),
@@ -148,12 +161,11 @@ class Results:
 
 def train(row: Row, work_dir: Path) -> None:
     """Trains a row's run, or what is left of it."""
-    flags = {**BASE, **row.training}
-    updates = TOKENS // int(str(flags["tokens_per_batch"]))
-    flags |= {
+    flags = {
+        **row.flags(),
         "dataset_dir": work_dir / "data" / row.dataset,
         "run_dir": work_dir / "runs" / row.run,
-        "train_steps": updates,
+        "train_steps": row.updates,
     }
     _run("trainer.task", {"flagfile": "configs/multi30k.flags", **flags})
 
@@ -173,7 +185,7 @@ def evaluate(row: Row, work_dir: Path) -> dict[str, Any]:
 
 def _flags(row: Row) -> dict[str, Any]:
     """Returns all that decides a row's scores, as JSON has it."""
-    return {**DATA, **row.data, **BASE, **row.training, **row.evaluation}
+    return {**DATA, **row.data, **row.flags(), **row.evaluation}
 
 
 def _name(flags: Flags) -> str:
