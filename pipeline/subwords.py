@@ -103,15 +103,12 @@ class BytePairSubwords(Subwords):
     @functools.cached_property
     def _ranks(self) -> dict[str, float]:
         """What neighbours merge to, and how soon: SentencePiece learned it as a score."""
-        merged = [id for id, piece in enumerate(self._packed_pieces) if len(piece) > 1]
+        processor = self._processor
+        special = processor.is_control, processor.is_byte, processor.is_unknown
         return {
-            self._processor.id_to_piece(id): -self._processor.get_score(id)
-            for id in merged
-            if not (
-                self._processor.is_control(id)
-                or self._processor.is_byte(id)
-                or self._processor.is_unknown(id)
-            )
+            piece: -processor.get_score(id)
+            for id, piece in enumerate(self._packed_pieces)
+            if len(piece) > 1 and not any(is_special(id) for is_special in special)
         }
 
     def decode(self, ids_batch: Sequence[Sequence[int]]) -> list[str]:
