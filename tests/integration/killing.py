@@ -8,6 +8,7 @@ prints, as JSON, one result for each moment. All directories are then finished, 
 import json
 import os
 import random
+import shutil
 import signal
 import sys
 import time
@@ -26,28 +27,32 @@ def main(folder: Path, moments: int) -> None:
     """Makes FOLDER/whole undisturbed, then FOLDER/killed-N, each killed once and finished."""
     seconds = run(configure(folder, "whole", block_lines=50))
     chance = random.Random(SEED)
-    results = [
-        kill(configure(folder, f"killed-{number}", block_lines=50), chance.uniform(0, seconds))
-        for number in range(moments)
-    ]
+    results: list[dict[str, Any]] = []
+    while len(results) < moments:
+        moment = chance.uniform(0, seconds)
+        config = configure(folder, f"killed-{len(results)}", block_lines=50)
+        if kill(config, moment):
+            results.append(examine(config.output_dir))
+            run(config)
+        else:  # it had ended: the machine is quicker now than at first
+            seconds = moment
+            shutil.rmtree(config.output_dir)
     print(json.dumps(results))
 
 
-def kill(config: PreprocessConfig, seconds: float) -> dict[str, Any]:
-    """Kills a run after some seconds, notes what it left, and finishes it."""
+def kill(config: PreprocessConfig, seconds: float) -> bool:
+    """Kills a run after some seconds; returns whether it was still at work."""
     process = start(config)
     time.sleep(seconds)
     os.kill(process, signal.SIGKILL)
     _, status = os.waitpid(process, 0)
-    found: list[str] = [str(path) for path in Path(config.output_dir).rglob("*") if path.is_file()]
-    result = {
-        "directory": config.output_dir,
-        "killed": os.WIFSIGNALED(status),
-        "files": len(found),
-        "accepted": is_accepted(config.output_dir),
-    }
-    run(config)
-    return result
+    return os.WIFSIGNALED(status)
+
+
+def examine(directory: str) -> dict[str, Any]:
+    """Returns what a killed run left."""
+    files = [path for path in Path(directory).rglob("*") if path.is_file()]
+    return {"directory": directory, "files": len(files), "accepted": is_accepted(directory)}
 
 
 def run(config: PreprocessConfig) -> float:
