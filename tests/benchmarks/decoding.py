@@ -63,7 +63,7 @@ def measure_trained(run_dir: Path, workload: Workload, rounds: int) -> dict[str,
     """Compares all that take a run's weights, at the lengths that the model wants."""
     from tests.benchmarks import engines
 
-    folder, sentences = new_folder(workload, "trained"), workload.test_sentences()
+    folder, sentences = new_folder(workload, "trained"), workload.test_sentences("source")
     setup = engines.trained(run_dir)
     results: dict[str, object] = {}
     for search, beam_size in SEARCHES.items():
@@ -82,7 +82,7 @@ def measure_untrained(name: str, workload: Workload, rounds: int) -> dict[str, o
     """Compares all on models of a size, at lengths that are given."""
     from tests.benchmarks import engines
 
-    folder, sentences = new_folder(workload, name), workload.test_sentences()
+    folder, sentences = new_folder(workload, name), workload.test_sentences("source")
     untrained = functools.partial(engines.untrained, SIZES[name], workload, folder / "run")
     setup = untrained(LENGTH)
     results: dict[str, object] = {}
@@ -134,7 +134,7 @@ def watch_memory(workload: Workload, number: int) -> dict[int, float]:
     name = next(iter(SIZES))
     setup = engines.untrained(SIZES[name], workload, new_folder(workload, "memory") / "run", LENGTH)
     translate = engines.in_process(setup, beam_size=1)
-    draw, sentences, results = random.Random(1706_03762), workload.test_sentences(), {}
+    draw, sentences, results = random.Random(1706_03762), workload.test_sentences("source"), {}
     for done in range(SENTENCES_BETWEEN_LOOKS, number + 1, SENTENCES_BETWEEN_LOOKS):
         translate(draw.choices(sentences, k=SENTENCES_BETWEEN_LOOKS))
         results[done] = resident_memory()

@@ -59,9 +59,9 @@ class Workload:
         """A sentence a line, its subwords between spaces."""
         return self.texts / f"{split}.{side}"
 
-    def test_sentences(self) -> list[str]:
-        """The 1,000 English sentences of the test set."""
-        return corpora.lines(_raw("test", "source"), "utf-8")
+    def test_sentences(self, side: str) -> list[str]:
+        """The 1,000 sentences of the test set: English (source) or German (target)."""
+        return corpora.lines(_raw("test", side), "utf-8")
 
 
 def some_of(names: Iterable[str]) -> Callable[[str], list[str]]:

@@ -1,6 +1,7 @@
 """OpenNMT-tf, by its own command."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from tests.benchmarks.rivals import Environment
@@ -30,10 +31,28 @@ def model():
 
 def trainer(environment: Environment, workload: Workload, size: Size, folder: Path) -> Trainer:
     """Writes model and configuration to `folder`; returns how to train there."""
+    train = {"save_summary_steps": size.updates_per_report, "max_step": 100_000}
+    command = configure(environment, workload, size, folder, DROPOUT, {}, train)
+    return Trainer([*command, "train"], report=r"tokens/s = (\d+)")
+
+
+def configure(
+    environment: Environment,
+    workload: Workload,
+    size: Size,
+    folder: Path,
+    dropout: float,
+    params: Mapping[str, object],
+    train: Mapping[str, object],
+) -> list[str]:
+    """Writes model and configuration to `folder`; returns the command that awaits what to do.
+
+    params, train: what these sections of the configuration have otherwise or besides.
+    """
     vocabulary, model, config = (folder / name for name in ("vocab.txt", "model.py", "config.yml"))
     pieces = workload.vocabulary.read_text()
     vocabulary.write_text("".join(f"{symbol}\n" for symbol in _SPECIAL) + pieces)
-    model.write_text(_MODEL.format(size=size, dropout=DROPOUT))
+    model.write_text(_MODEL.format(size=size, dropout=dropout))
     values = {
         "model_dir": str(folder / "run"),
         "data": {
@@ -44,11 +63,12 @@ def trainer(environment: Environment, workload: Workload, size: Size, folder: Pa
         },
         "params": {
             "optimizer": "Adam",
-            "optimizer_params": {"beta_1": 0.9, "beta_2": 0.98},
+            "optimizer_params": {"beta_1": 0.9, "beta_2": 0.98, "epsilon": 1e-9},
             "learning_rate": 2.0,
             "decay_type": "NoamDecay",
             "decay_params": {"model_dim": size.model_dim, "warmup_steps": 4000},
             "label_smoothing": LABEL_SMOOTHING,
+            **params,
         },
         "train": {
             "batch_type": "tokens",
@@ -58,12 +78,8 @@ def trainer(environment: Environment, workload: Workload, size: Size, folder: Pa
             "maximum_features_length": 100,
             "maximum_labels_length": 100,
             "sample_buffer_size": -1,
-            "save_summary_steps": size.updates_per_report,
-            "max_step": 100_000,
+            **train,
         },
     }
     config.write_text(json.dumps(values))  # JSON is YAML
-    return Trainer(
-        [environment.program("onmt-main"), "--model", str(model), "--config", str(config), "train"],
-        report=r"tokens/s = (\d+)",
-    )
+    return [environment.program("onmt-main"), "--model", str(model), "--config", str(config)]
