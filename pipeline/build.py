@@ -17,6 +17,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from pipeline import corpora, duplicates, holdout, manifest
 from pipeline.bpe_dropout import NO_DROPOUT
+from pipeline.clean_pairs import Heldout, Pair, read_pairs
 from pipeline.config import PreprocessConfig
 from pipeline.corpora import Block, group_blocks
 from pipeline.errors import UserError
@@ -36,13 +37,10 @@ from pipeline.stages import (
     CleanPairs,
     CountWords,
     EncodePairs,
-    Heldout,
-    Pair,
     Report,
     encode_pairs,
     pair_lengths,
     read_counts,
-    read_pairs,
 )
 from pipeline.staging import Staging, completed_config
 from pipeline.subwords import load_subwords

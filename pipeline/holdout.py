@@ -9,8 +9,9 @@ import heapq
 from collections.abc import Sequence
 
 from pipeline import storage
+from pipeline.clean_pairs import Pair, read_pairs, write_pairs
 from pipeline.corpora import Block, Span, read_span
-from pipeline.stages import Pair, Report, read_candidates, read_pairs, write_pairs
+from pipeline.stages import Report, read_candidates
 from pipeline.storage import write_atomically
 
 LARGEST_SHARE = 20  # at most one pair in 20 is held out for each of dev and test

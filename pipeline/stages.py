@@ -16,7 +16,8 @@ from typing import Any
 
 from pipeline import duplicates, storage, subwords, text
 from pipeline.bpe_dropout import NO_DROPOUT, BpeDropout
-from pipeline.cleaning import DUPLICATE, OVERLAP, TOO_LONG, PairRules, reason_to_drop
+from pipeline.clean_pairs import Heldout, Pair, read_pairs, training_pairs, write_pairs
+from pipeline.cleaning import TOO_LONG, PairRules, reason_to_drop
 from pipeline.corpora import Block, BlockGroup, read_span
 from pipeline.packing import Lengths, pack
 from pipeline.records import count_ids
@@ -32,8 +33,6 @@ from pipeline.schema import (
 )
 from pipeline.storage import write_atomically
 
-Pair = tuple[str, str]
-Heldout = frozenset[str | Pair]  # source sentences and whole pairs that train must not contain
 Encoded = tuple[bytes, bytes]  # ids of source and target as `records.pack_ids` packs them
 Report = dict[str, Any]
 
@@ -204,19 +203,6 @@ def _row_record(pairs: Sequence[Encoded]) -> bytes:
     return frame_record(encode_example(*sides))
 
 
-def write_pairs(folder: str, name: str, pairs: Sequence[Pair]) -> None:
-    """Writes normalised pairs, which hold neither tab nor line end, as TSV."""
-    rows = "".join(f"{source}\t{target}\n" for source, target in pairs)
-    write_atomically(f"{folder}/{name}.tsv", rows.encode())
-
-
-def read_pairs(folder: str, name: str, first: int | None = None) -> list[Pair]:
-    """Returns the pairs, or the first few of the pairs, which `write_pairs` wrote."""
-    with storage.open_file(f"{folder}/{name}.tsv") as file:
-        rows = [row[:-1].decode().partition("\t") for row in itertools.islice(file, first)]
-    return [(source, target) for source, _, target in rows]
-
-
 def read_candidates(folder: str, name: str) -> list[tuple[str, int]]:
     """Returns the keys and rows of the pairs of a block which `CleanPairs` named."""
     return [(key, row) for key, row in json.loads(storage.read(f"{folder}/{name}.candidates"))]
@@ -227,28 +213,6 @@ def read_counts(folder: str, name: str, side: str) -> Iterator[tuple[str, int]]:
     for row in storage.read(f"{folder}/{name}.{side}.tsv").decode().split("\n")[:-1]:
         word, _, count = row.partition("\t")
         yield word, int(count)
-
-
-def training_pairs(
-    folder: str, name: str, heldout: Heldout, *, drop_duplicates: bool = False
-) -> tuple[list[Pair], dict[str, int]]:
-    """Returns a block's clean pairs that training may see, and how many each rule dropped.
-
-    Args:
-      folder: where `write_pairs` wrote, and `duplicates.mark` if duplicates are dropped.
-      name: of the block.
-      heldout: what dev and test hold.
-      drop_duplicates: leave out what repeats an earlier pair of the corpus.
-    """
-    pairs, dropped = read_pairs(folder, name), {}
-    if drop_duplicates:
-        repeats = duplicates.read_repeats(folder, name)
-        pairs = [pair for pair, repeat in zip(pairs, repeats, strict=True) if not repeat]
-        dropped[DUPLICATE] = sum(repeats)
-    seen = len(pairs)
-    if heldout:
-        pairs = [pair for pair in pairs if pair[0] not in heldout and pair not in heldout]
-    return pairs, {**dropped, OVERLAP: seen - len(pairs)}
 
 
 def encode_pairs(

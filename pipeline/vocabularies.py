@@ -16,7 +16,8 @@ from pipeline.config import PreprocessConfig
 from pipeline.errors import UserError
 from pipeline.schema import END_ID, PADDING_ID, SIDES, UNKNOWN_ID, Vocabulary
 from pipeline.storage import write_atomically
-from pipeline.subwords import FILE_NAMES, LEARNERS, WORDPIECE, file_names, load_subwords
+from pipeline.subword_learners import LEARNERS
+from pipeline.subwords import FILE_NAMES, WORDPIECE, file_names, load_subwords
 from pipeline.wordpiece import MARK, SPECIAL
 
 WordCounts = Mapping[str, int]

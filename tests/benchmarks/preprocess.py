@@ -19,7 +19,7 @@ from pathlib import Path
 
 import sentencepiece
 
-from pipeline import stages, text
+from pipeline import clean_pairs, stages, text
 from pipeline.card import table
 from pipeline.corpora import Block, Span
 from pipeline.schema import load_dataset, read_lines
@@ -111,7 +111,7 @@ def compare_encoding(work: Path, texts: list[Path], rounds: int) -> dict[str, fl
     blocks = [Block("train", n, BLOCK_PAIRS, nowhere, nowhere) for n in range(ENCODED_BLOCKS)]
     for n, block in enumerate(blocks):
         part = pairs[n * BLOCK_PAIRS : (n + 1) * BLOCK_PAIRS]
-        stages.write_pairs(str(folder), block.name, part)
+        clean_pairs.write_pairs(str(folder), block.name, part)
     stage = stages.EncodePairs(
         str(folder),
         str(folder),

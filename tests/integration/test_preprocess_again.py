@@ -16,7 +16,7 @@ import pytest
 from pipeline import cli, schema, stages
 from pipeline.cleaning import CleaningConfig
 from pipeline.errors import UserError
-from pipeline.subwords import LEARNERS
+from pipeline.subword_learners import LEARNERS
 from tests.integration.preprocessing import ROOT, build, configure, contents
 
 MOMENTS = 20

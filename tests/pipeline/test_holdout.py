@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from pipeline import holdout, stages, text
+from pipeline import clean_pairs, holdout, stages, text
 from pipeline.config import PreprocessConfig
 from pipeline.corpora import Block, Span
 from pipeline.schema import read_lines
@@ -8,7 +8,7 @@ from pipeline.schema import read_lines
 PAIRS = [(f"source {n}", f"target {n}") for n in range(200)]
 
 
-def cleaned(folder: Path, pairs: list[stages.Pair], block_size: int) -> tuple[list, list]:
+def cleaned(folder: Path, pairs: list[clean_pairs.Pair], block_size: int) -> tuple[list, list]:
     """Returns blocks and reports as if `CleanPairs` had written the pairs in such blocks."""
     blocks, reports = [], []
     for index, start in enumerate(range(0, len(pairs), block_size)):
@@ -50,7 +50,7 @@ def test_a_repeated_source_is_held_out_once_as_it_first_stands(tmp_path: Path) -
 
 def test_held_out_pairs_become_raw_text_and_one_block(tmp_path: Path) -> None:
     block = holdout.write_chosen("dev", PAIRS[:3], str(tmp_path), str(tmp_path))
-    assert stages.read_pairs(str(tmp_path), block.name) == PAIRS[:3]
+    assert clean_pairs.read_pairs(str(tmp_path), block.name) == PAIRS[:3]
     source, target = holdout.text_paths("dev")
     assert read_lines(tmp_path / source) == ["source 0", "source 1", "source 2"]
     assert read_lines(tmp_path / target) == ["target 0", "target 1", "target 2"]

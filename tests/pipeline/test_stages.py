@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pipeline import cleaning, duplicates, stages, subwords, text
+from pipeline import clean_pairs, cleaning, duplicates, stages, subword_learners, subwords, text
 from pipeline.bpe_dropout import NO_DROPOUT
 from pipeline.corpora import Block, BlockGroup, Span
 from pipeline.errors import UserError
@@ -17,7 +17,7 @@ PAIRS = [("a b", "c"), ("a", "c d e"), ("b b b b b b", "c"), ("b", "e")]
 @pytest.fixture
 def vocabulary_path(tmp_path: Path) -> str:
     path = str(tmp_path / "subwords.model")
-    subwords.learn_bpe({letter: 9 for letter in "abcde"}, 270, path)
+    subword_learners.learn_bpe({letter: 9 for letter in "abcde"}, 270, path)
     return path
 
 
@@ -38,7 +38,7 @@ def test_cleaning_normalises_and_counts_what_it_drops(tmp_path: Path) -> None:
     report = stages.CleanPairs(str(tmp_path), rules(max_length_ratio=3.0), 0)(block)
     assert report["lines"] == 4 and report["recomposed"] == 1
     assert report["dropped"] == {"empty_side": 2, "length_ratio": 1}
-    assert stages.read_pairs(str(tmp_path), block.name) == [("a b", "c")]
+    assert clean_pairs.read_pairs(str(tmp_path), block.name) == [("a b", "c")]
 
 
 def test_dev_and_test_lose_empty_sides_alone(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_undecodable_bytes_stop_the_run_unless_a_rule_drops_them(tmp_path: Path)
         stages.CleanPairs(str(tmp_path), rules(), 0)(block)
     report = stages.CleanPairs(str(tmp_path), rules(drop_undecodable=True), 0)(block)
     assert report["dropped"] == {"undecodable": 1}
-    assert stages.read_pairs(str(tmp_path), block.name) == [("a", "d"), ("c", "f")]
+    assert clean_pairs.read_pairs(str(tmp_path), block.name) == [("a", "d"), ("c", "f")]
 
 
 def test_undecodable_bytes_in_dev_stop_the_run_in_any_case(tmp_path: Path) -> None:
@@ -65,9 +65,9 @@ def test_undecodable_bytes_in_dev_stop_the_run_in_any_case(tmp_path: Path) -> No
 
 
 def test_words_of_each_side_are_counted_without_what_is_held_out(tmp_path: Path) -> None:
-    stages.write_pairs(str(tmp_path), "train-00000", PAIRS)
+    clean_pairs.write_pairs(str(tmp_path), "train-00000", PAIRS)
     (tmp_path / "counts").mkdir()
-    heldout: stages.Heldout = frozenset(["b", ("a", "c d e")])
+    heldout: clean_pairs.Heldout = frozenset(["b", ("a", "c d e")])
     block = block_of(tmp_path, [], [])
     count = stages.CountWords(str(tmp_path), str(tmp_path / "counts"), heldout)
     count(BlockGroup(block.name, (block, block)))
@@ -80,7 +80,7 @@ def test_words_of_each_side_are_counted_without_what_is_held_out(tmp_path: Path)
 
 
 def test_a_block_that_lost_every_pair_has_no_words(tmp_path: Path) -> None:
-    stages.write_pairs(str(tmp_path), "train-00000", [])
+    clean_pairs.write_pairs(str(tmp_path), "train-00000", [])
     block = block_of(tmp_path, [], [])
     count = stages.CountWords(str(tmp_path), str(tmp_path), frozenset())
     count(BlockGroup(block.name, (block,)))
@@ -91,7 +91,7 @@ def test_each_side_is_encoded_by_its_own_subwords(tmp_path: Path) -> None:
     vocabularies = []
     for side, letters in (("source", "ab"), ("target", "cd")):
         path = str(tmp_path / f"subwords.{side}.model")
-        subwords.learn_bpe({letter: 9 for letter in letters}, 264, path)
+        subword_learners.learn_bpe({letter: 9 for letter in letters}, 264, path)
         vocabularies.append(subwords.load_subwords(path))
     ((pair,),) = stages.encode_pairs([("a b", "d c")], vocabularies, NO_DROPOUT)
     expected = [*vocabularies[0].encode(["a b"]), *vocabularies[1].encode(["d c"])]
@@ -99,8 +99,8 @@ def test_each_side_is_encoded_by_its_own_subwords(tmp_path: Path) -> None:
     assert all(len(ids) == 2 for ids in expected)  # not spelled in bytes
 
 
-def encode(folder: Path, vocabulary_path: str, heldout: stages.Heldout = frozenset()) -> dict:
-    stages.write_pairs(str(folder), "train-00000", PAIRS)
+def encode(folder: Path, vocabulary_path: str, heldout: clean_pairs.Heldout = frozenset()) -> dict:
+    clean_pairs.write_pairs(str(folder), "train-00000", PAIRS)
     digest = hashlib.sha256(Path(vocabulary_path).read_bytes()).hexdigest()
     vocabulary = Vocabulary("bpe", "subwords.model", digest, 270)
     stage = stages.EncodePairs(
@@ -148,7 +148,7 @@ def test_repeats_are_neither_counted_nor_encoded(tmp_path: Path, vocabulary_path
     report = stages.CleanPairs(str(tmp_path), rules(drop_duplicates=True), 0)(block)
     duplicates.mark(str(tmp_path), [block.name])
     assert report["dropped"] == {}  # repeats are known only when all blocks are clean
-    pairs, dropped = stages.training_pairs(
+    pairs, dropped = clean_pairs.training_pairs(
         str(tmp_path), block.name, frozenset(["b"]), drop_duplicates=True
     )
     assert pairs == [("a", "d"), ("c", "d"), ("a", "e")]

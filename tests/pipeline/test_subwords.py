@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 import tensorflow_text
 
-from pipeline import subwords, wordpiece
+from pipeline import subword_learners, subwords, wordpiece
 from pipeline.errors import UserError
 from pipeline.records import unpack_ids
 from pipeline.schema import END_ID, PADDING_ID, UNKNOWN_ID
@@ -31,14 +31,14 @@ def count_words(lines: list[str]) -> dict[str, int]:
 @pytest.fixture(scope="module")
 def bpe_path(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = str(tmp_path_factory.mktemp("bpe") / subwords.FILE_NAMES["bpe"])
-    subwords.learn_bpe(count_words(LINES), 340, path)
+    subword_learners.learn_bpe(count_words(LINES), 340, path)
     return path
 
 
 @pytest.fixture(scope="module")
 def wordpiece_path(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = str(tmp_path_factory.mktemp("wordpiece") / subwords.FILE_NAMES["wordpiece"])
-    subwords.learn_wordpiece(count_words(LINES), 70, path)
+    subword_learners.learn_wordpiece(count_words(LINES), 70, path)
     return path
 
 
@@ -79,7 +79,7 @@ def test_a_full_cache_is_emptied_and_changes_no_id(
 def test_the_order_of_counts_does_not_matter(bpe_path: str, tmp_path: Path) -> None:
     counts = count_words(LINES)
     again = str(tmp_path / "again.model")
-    subwords.learn_bpe(dict(reversed(counts.items())), 340, again)
+    subword_learners.learn_bpe(dict(reversed(counts.items())), 340, again)
     assert Path(again).read_bytes() == Path(bpe_path).read_bytes()
 
 
@@ -87,19 +87,19 @@ def test_rare_words_beyond_the_most_frequent_are_not_learned_from(
     bpe_path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counts = {word: count + 1 for word, count in count_words(LINES).items()}
-    monkeypatch.setattr(subwords, "_LEARNED_WORDS", len(counts))
+    monkeypatch.setattr(subword_learners, "_LEARNED_WORDS", len(counts))
     for name, extra in (("without", {}), ("with", {"zzyzx": 1})):
-        subwords.learn_bpe(counts | extra, 340, str(tmp_path / name))
+        subword_learners.learn_bpe(counts | extra, 340, str(tmp_path / name))
     assert (tmp_path / "with").read_bytes() == (tmp_path / "without").read_bytes()
 
 
 def test_bpe_names_the_largest_and_the_smallest_vocabulary(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"--vocabulary_size=9000 is more .* at most \d+") as error:
-        subwords.learn_bpe(count_words(LINES), 9000, str(tmp_path / "m"))
+        subword_learners.learn_bpe(count_words(LINES), 9000, str(tmp_path / "m"))
     largest = int(str(error.value).split()[-1])
-    subwords.learn_bpe(count_words(LINES), largest, str(tmp_path / "m"))
+    subword_learners.learn_bpe(count_words(LINES), largest, str(tmp_path / "m"))
     with pytest.raises(UserError, match=r"--vocabulary_size=200 is less .* at least \d+"):
-        subwords.learn_bpe(count_words(LINES), 200, str(tmp_path / "m"))
+        subword_learners.learn_bpe(count_words(LINES), 200, str(tmp_path / "m"))
 
 
 def test_wordpiece_gives_back_text_of_known_characters(wordpiece_path: str) -> None:
@@ -127,9 +127,9 @@ def test_wordpiece_ids_are_those_of_the_serving_op(wordpiece_path: str) -> None:
 
 def test_wordpiece_names_the_largest_and_the_smallest_vocabulary(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"--vocabulary_size=30 is less .* at least \d+"):
-        subwords.learn_wordpiece(count_words(LINES), 30, str(tmp_path / "v"))
+        subword_learners.learn_wordpiece(count_words(LINES), 30, str(tmp_path / "v"))
     with pytest.raises(UserError, match=r"--vocabulary_size=9000 is more .* at most \d+"):
-        subwords.learn_wordpiece(count_words(LINES), 9000, str(tmp_path / "v"))
+        subword_learners.learn_wordpiece(count_words(LINES), 9000, str(tmp_path / "v"))
 
 
 def test_pieces_are_spelled_as_in_the_vocabulary(bpe_path: str, wordpiece_path: str) -> None:

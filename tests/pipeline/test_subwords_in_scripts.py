@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import tensorflow_text
 
-from pipeline import subwords
+from pipeline import subword_learners, subwords
 from pipeline.schema import UNKNOWN_ID
 from pipeline.text import normalize
 
@@ -36,7 +36,7 @@ def bpe_path(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Learned from a few of the scripts; the others are unseen."""
     path = str(tmp_path_factory.mktemp("bpe") / subwords.FILE_NAMES["bpe"])
     lines = [SENTENCES[name] for name in ("Latin", "Cyrillic", "Devanagari", "Japanese")]
-    subwords.learn_bpe(collections.Counter(" ".join(lines).split(" ")), 430, path)
+    subword_learners.learn_bpe(collections.Counter(" ".join(lines).split(" ")), 430, path)
     return path
 
 
@@ -72,6 +72,6 @@ def test_ids_in_every_script_are_those_that_serve(bpe_path: str) -> None:
 def test_wordpiece_gives_back_every_script_that_it_has_seen(tmp_path: Path) -> None:
     path = str(tmp_path / subwords.FILE_NAMES["wordpiece"])
     lines = [normalize(line) for line in [*SENTENCES.values(), EMOJI]]
-    subwords.learn_wordpiece(collections.Counter(" ".join(lines).split(" ")), 400, path)
+    subword_learners.learn_wordpiece(collections.Counter(" ".join(lines).split(" ")), 400, path)
     vocabulary = subwords.load_subwords(path)
     assert vocabulary.decode(vocabulary.encode(lines)) == lines

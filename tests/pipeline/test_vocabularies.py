@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import sentencepiece
 
-from pipeline import subwords
+from pipeline import subword_learners, subwords
 from pipeline.config import PreprocessConfig
 from pipeline.errors import UserError
 from pipeline.vocabularies import check_given
@@ -38,13 +38,13 @@ def check(path: str, **fields: Any) -> list[str]:
 @pytest.fixture
 def wordpiece_path(tmp_path: Path) -> str:
     path = str(tmp_path / "subwords.vocab")
-    subwords.learn_wordpiece(WORDS, 35, path)
+    subword_learners.learn_wordpiece(WORDS, 35, path)
     return path
 
 
 def test_our_own_subwords_are_identified(tmp_path: Path, wordpiece_path: str) -> None:
     bpe_path = str(tmp_path / "subwords.model")
-    subwords.learn_bpe(WORDS, 290, bpe_path)
+    subword_learners.learn_bpe(WORDS, 290, bpe_path)
     for path, kind, size in ((bpe_path, "bpe", 290), (wordpiece_path, "wordpiece", None)):
         expected = hashlib.sha256(Path(path).read_bytes()).hexdigest()
         assert check(path, subwords=kind, vocabulary_size=size) == [expected]

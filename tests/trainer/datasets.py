@@ -21,7 +21,8 @@ from pipeline.schema import (
     pack_ids,
     write_manifest,
 )
-from pipeline.subwords import FILE_NAMES, LEARNERS, load_subwords
+from pipeline.subword_learners import LEARNERS
+from pipeline.subwords import FILE_NAMES, load_subwords
 
 TextPair = tuple[str, str]
 IdPair = tuple[list[int], list[int]]
