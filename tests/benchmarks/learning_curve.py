@@ -163,10 +163,8 @@ def as_flags(values: Mapping[str, object]) -> list[str]:
 
 
 def run(command: list[str]) -> None:
-    """Runs a command; if it fails, so does this one, with its output."""
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    if done.returncode:
-        raise SystemExit(f"{' '.join(command)} failed:\n{done.stdout}")
+    """Runs a command, whose output goes to standard error, beside the table."""
+    subprocess.run(command, check=True, stdout=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -95,7 +95,7 @@ def preprocess(directory: Path, flags: Mapping[str, object]) -> None:
     values = {"output_dir": directory, **files, **flags}
     arguments = [f"--{name}={value}" for name, value in values.items()]
     command = [sys.executable, "-m", "pipeline.preprocess", "--runner=DirectRunner"]
-    subprocess.run([*command, *arguments], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run([*command, *arguments], check=True, stdout=sys.stderr)
 
 
 def _write_texts(workload: Workload) -> None:
