@@ -63,7 +63,7 @@ def configure(
         },
         "params": {
             "optimizer": "Adam",
-            "optimizer_params": {"beta_1": 0.9, "beta_2": 0.98, "epsilon": 1e-9},
+            "optimizer_params": {"beta_1": 0.9, "beta_2": 0.98},
             "learning_rate": 2.0,
             "decay_type": "NoamDecay",
             "decay_params": {"model_dim": size.model_dim, "warmup_steps": 4000},
