@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.card import table
-from tests.benchmarks.workload import preprocess
+from tests.benchmarks.workload import as_flags, preprocess
 
 Flags = Mapping[str, object]
 
@@ -193,8 +193,7 @@ def _name(flags: Flags) -> str:
 
 
 def _run(module: str, flags: Flags) -> None:
-    arguments = itertools.starmap("--{}={}".format, flags.items())
-    command = [sys.executable, "-m", module, *arguments]
+    command = [sys.executable, "-m", module, *as_flags(flags)]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         print(f"{' '.join(command)} failed:\n{done.stderr}", file=sys.stderr, flush=True)

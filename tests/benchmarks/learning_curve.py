@@ -9,11 +9,10 @@ was: each system from its last checkpoint, and a score in `--output` is not take
 """
 
 import argparse
-import itertools
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
@@ -24,7 +23,7 @@ from pipeline.schema import load_dataset
 from pipeline.subwords import load_subwords
 from tests.benchmarks import rivals
 from tests.benchmarks.rivals import opennmt_tf
-from tests.benchmarks.workload import SIZES, Workload, prepare, some_of
+from tests.benchmarks.workload import SIZES, Workload, as_flags, prepare, some_of
 
 UPDATES = range(200, 1801, 200)
 AVERAGED = 3
@@ -158,11 +157,6 @@ def main() -> None:
         [name, *(f"{known[each]:.2f}" for each in checkpoints)] for name, known in scores.items()
     ]
     print("\n".join(table([["updates", *checkpoints], *rows])))
-
-
-def as_flags(values: Mapping[str, object]) -> list[str]:
-    """Returns `--name=value` of each."""
-    return list(itertools.starmap("--{}={}".format, values.items()))
 
 
 def run(command: list[str]) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.benchmarks import rivals
 from tests.benchmarks.rivals import opennmt_py, opennmt_tf, pytorch
 from tests.benchmarks.throughput import Trainer
-from tests.benchmarks.workload import DROPOUT, TOKENS_PER_BATCH, Size, Workload
+from tests.benchmarks.workload import DROPOUT, TOKENS_PER_BATCH, Size, Workload, as_flags
 
 OURS = {"ours, float32": "none", "ours, bfloat16": "bfloat16"}
 PLAIN_LOOPS = {"torch.nn.Transformer": "nn", "MarianMT": "marian"}
@@ -42,6 +42,5 @@ def our_trainer(precision: str, workload: Workload, size: Size, run_dir: Path) -
         "checkpoint_every_steps": 0,
         "checkpoint_every_minutes": 0,
     }
-    arguments = [f"--{name}={value}" for name, value in flags.items()]
-    command = [sys.executable, "-m", "trainer.task", *arguments]
+    command = [sys.executable, "-m", "trainer.task", *as_flags(flags)]
     return Trainer(command, report=r"([\d,]+) tokens/s")

@@ -2,6 +2,7 @@
 
 import argparse
 import dataclasses
+import itertools
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -93,9 +94,13 @@ def preprocess(directory: Path, flags: Mapping[str, object]) -> None:
         for side in _LANGUAGES
     }
     values = {"output_dir": directory, **files, **flags}
-    arguments = [f"--{name}={value}" for name, value in values.items()]
     command = [sys.executable, "-m", "pipeline.preprocess", "--runner=DirectRunner"]
-    subprocess.run([*command, *arguments], check=True, stdout=sys.stderr)
+    subprocess.run([*command, *as_flags(values)], check=True, stdout=sys.stderr)
+
+
+def as_flags(values: Mapping[str, object]) -> list[str]:
+    """Returns `--name=value` of each."""
+    return list(itertools.starmap("--{}={}".format, values.items()))
 
 
 def _write_texts(workload: Workload) -> None:
