@@ -23,7 +23,7 @@ def model():
         ffn_dropout=0,
         mha_bias=False,
         share_embeddings=opennmt.models.EmbeddingsSharingLevel.ALL,
-        pre_norm=False,
+        pre_norm={pre_norm},
         output_layer_bias=False,
     )
 """
@@ -44,6 +44,7 @@ def configure(
     dropout: float,
     params: Mapping[str, object],
     train: Mapping[str, object],
+    pre_norm: bool = False,
 ) -> list[str]:
     """Writes model and configuration to `folder`; returns the command that awaits what to do.
 
@@ -52,7 +53,7 @@ def configure(
     vocabulary, model, config = (folder / name for name in ("vocab.txt", "model.py", "config.yml"))
     pieces = workload.vocabulary.read_text()
     vocabulary.write_text("".join(f"{symbol}\n" for symbol in _SPECIAL) + pieces)
-    model.write_text(_MODEL.format(size=size, dropout=dropout))
+    model.write_text(_MODEL.format(size=size, dropout=dropout, pre_norm=pre_norm))
     values = {
         "model_dir": str(folder / "run"),
         "data": {
