@@ -191,7 +191,9 @@ class _Build:
             for word, count in read_counts(folder, group.name, side):
                 counts[word] += count
         if not counts:
-            raise UserError("no pair is left to train on after cleaning: give another corpus")
+            raise UserError(
+                "no pair is left to train on after cleaning: --dry_run shows what each rule drops"
+            )
         return counts
 
     def choose_shapes(self, vocabularies: dict[str, Vocabulary]) -> tuple[Lengths, ...]:

@@ -162,8 +162,9 @@ def _samples(dataset: Dataset, samples: int) -> list[str]:
     shards = sorted(dataset.splits["train"].shards, key=lambda shard: shard.shape)
     languages = dataset.source_language, dataset.target_language
     lines = []
-    for number in range(min(samples, len(shards))):
-        shard = shards[number * len(shards) // samples]
+    shown = min(samples, len(shards))
+    for number in range(shown):
+        shard = shards[number * len(shards) // shown]
         (pair,) = _read(dataset, shard, 1)
         for language, subwords, ids in zip(languages, sides, pair, strict=True):
             (text,) = subwords.decode([ids])

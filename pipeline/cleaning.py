@@ -36,6 +36,11 @@ Rule = tuple[str, Callable[[str, str], bool]]  # counter; whether it drops (sour
 # Limits of the rules whose flag is a number, where 0 means off.
 USUAL = {LENGTH_RATIO: 9.0, WRONG_SCRIPT: 0.5}
 
+# Letters of scripts that put no spaces between words: Thai, Lao, Tibetan, Myanmar, Khmer, kana, and
+# Chinese characters. Two of them stand for a word here.
+_UNSPACED = re.compile(
+    "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # Left over from ASCII whitespace, C1 controls (often Windows-1252 read as Latin-1), and what a
 # decoder writes for bytes that it could not read.
@@ -83,7 +88,7 @@ class CleaningConfig:
         metadata={
             "help": f"Drop pairs with a side that is {LEAST_RATIO} times as probably in another "
             f"language as in its own; sides with under {LEAST_LETTERS} letters in words without a "
-            "capital, such as names, are not judged. Needs beamformer[langid]."
+            "capital, such as names, are not judged. Needs the library py3langid."
         },
     )
     drop_duplicates: bool = field(
@@ -183,8 +188,11 @@ def has_empty_side(source: str, target: str) -> bool:
 
 
 def length_ratio(source: str, target: str) -> float:
-    """Returns words of the longer side over words of the shorter, both normalised."""
-    shorter, longer = sorted((source.count(" ") + 1, target.count(" ") + 1))
+    """Returns words of the longer side over words of the shorter, both normalised.
+
+    In scripts without spaces two letters count as a word.
+    """
+    shorter, longer = sorted((_count_words(source), _count_words(target)))
     return longer / shorter
 
 
@@ -196,3 +204,8 @@ def has_identical_sides(source: str, target: str) -> bool:
 def has_control_characters(source: str, target: str) -> bool:
     """Returns whether a side holds a control character, or the mark of a failed decoding."""
     return bool(_CONTROL.search(source) or _CONTROL.search(target))
+
+
+def _count_words(text: str) -> int:
+    words = text.count(" ") + 1
+    return words if text.isascii() else words + len(_UNSPACED.findall(text)) // 2

@@ -120,7 +120,7 @@ class PreprocessConfig:
         default=1,
         metadata={
             "help": "Workers of DirectRunner on this machine: processes, or threads with Beam's "
-            "--direct_running_mode=multi_threading."
+            "--direct_running_mode=multi_threading. Above 1, also what DataflowRunner starts with."
         },
     )
     runner: str = field(

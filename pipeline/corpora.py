@@ -122,7 +122,8 @@ def read_span(span: Span, *, strict: bool = True) -> list[str]:
         line = span.first_line + data.count(b"\n", 0, error.start)
         raise UserError(
             f"{span.name}, line {line}: byte 0x{data[error.start]:02x} is not UTF-8; "
-            "give its encoding, such as --encoding=latin-1, or --drop_undecodable"
+            "if the whole text is in another encoding give that, such as --encoding=latin-1; "
+            "--drop_undecodable drops such pairs of train"
         ) from error
     if span.first_line == 1:
         text = text.removeprefix("\ufeff")
@@ -185,17 +186,24 @@ def _cut_table(
         spans = []
         for side, cells in zip(("source", "target"), zip(*pairs, strict=True), strict=True):
             # A line end inside a cell would shift the alignment. JSON can hold half a character.
-            text = "".join(f"{cell.replace(chr(10), ' ')}\n" for cell in cells)
-            data = text.encode("utf-8", "replace")
+            data = _encode("".join(f"{cell.replace(chr(10), ' ')}\n" for cell in cells))
             spans.append(
                 _write_span(f"{prefix}-{side}-{number:05d}.txt", data, table.name, first_row)
             )
-        digest.update("".join(f"{s}\t{t}\n" for s, t in pairs).encode("utf-8", "replace"))
+        digest.update(_encode("".join(f"{s}\t{t}\n" for s, t in pairs)))
         cut.append((len(pairs), spans[0], spans[1]))
         first_row += len(pairs)
     if not cut:
         raise UserError(f"{table.name} is empty: expected at least one pair")
     return cut
+
+
+def _encode(text: str) -> bytes:
+    """Returns UTF-8, and bytes that were none as they were; half a character becomes "?"."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace")
 
 
 def _write_span(path: str, data: bytes, name: str, first_line: int) -> Span:

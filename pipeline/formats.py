@@ -67,7 +67,7 @@ def read_side(address: str, encoding: str) -> Iterator[bytes]:
         if not is_plain_lines(address):
             with _decoded(file, address, encoding) as text:
                 for segment in _SEGMENT.findall(text.read()):
-                    yield f"{' '.join(segment.split())}\n".encode()
+                    yield f"{' '.join(segment.split())}\n".encode("utf-8", "surrogateescape")
         elif is_utf8(encoding):
             yield from file
         else:
@@ -99,17 +99,16 @@ def is_utf8(encoding: str) -> bool:
 
 @contextlib.contextmanager
 def _decoded(file: BinaryIO, address: str, encoding: str) -> Iterator[TextIO]:
-    """Opens the text of a binary file; a byte order mark is no text."""
-    name = "utf-8-sig" if is_utf8(encoding) else encoding
+    """Opens the text of a binary file; a byte order mark is no text.
+
+    Bytes that are no UTF-8 become lone surrogates (PEP 383), for the rules of cleaning to judge.
+    """
+    name, errors = ("utf-8-sig", "surrogateescape") if is_utf8(encoding) else (encoding, "strict")
     try:
-        with io.TextIOWrapper(file, name, newline="\n") as text:
+        with io.TextIOWrapper(file, name, errors, newline="\n") as text:
             yield text
-    except UnicodeDecodeError as error:
-        byte = error.object[error.start]
-        raise UserError(
-            f"{address}: byte 0x{byte:02x} is not {encoding}; give its encoding, such as "
-            "--encoding=latin-1"
-        ) from error
+    except UnicodeError as error:
+        raise UserError(f"{address} is not in --encoding={encoding}: {error}") from error
 
 
 def _read_tsv(file: BinaryIO, address: str, columns: Columns, encoding: str) -> Iterator[Pair]:
@@ -131,6 +130,11 @@ def _from_table(rows: Iterable[list[str]], address: str, columns: Columns) -> It
     """Yields two cells of each row; a row with nothing in it is a pair with empty sides."""
     numbered = enumerate(rows, 1)
     given = tuple(name or str(place) for place, name in enumerate(columns.names, 1))
+    if given[0] == given[1] or "0" in given:
+        raise UserError(
+            f"{address}: received columns {given[0]} and {given[1]} for source and target: "
+            "expected two different ones, counted from 1"
+        )
     if all(name.isdecimal() for name in given):
         places = [int(name) - 1 for name in given]
     else:

@@ -46,7 +46,7 @@ def _library() -> Any:
         return importlib.import_module("datasets")
     except ImportError as error:
         raise UserError(
-            "hf: data sets need the library `datasets`: pip install 'beamformer[huggingface]'"
+            "hf: data sets need the library `datasets`: pip install datasets"
         ) from error
 
 

@@ -59,7 +59,7 @@ def load_identifier() -> Identifier:
         langid = importlib.import_module("py3langid.langid")
     except ImportError as error:
         raise UserError(
-            "--identify_languages needs the library py3langid: pip install 'beamformer[langid]'"
+            "--identify_languages needs the library py3langid: pip install py3langid"
         ) from error
     return langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE, norm_probs=True)
 

@@ -5,14 +5,22 @@ gets would then depend on the network. Every other name goes to Beam as it is.
 """
 
 import argparse
+import contextlib
 import logging
+import os
 import shlex
 import socket
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 
 import apache_beam as beam
-from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions, PortableOptions
+from apache_beam.options.pipeline_options import (
+    DirectOptions,
+    PipelineOptions,
+    PortableOptions,
+    WorkerOptions,
+)
 from apache_beam.portability.api import beam_provision_api_pb2
 from apache_beam.runners.portability.fn_api_runner import fn_runner
 from apache_beam.runners.portability.portable_runner import JobServiceHandle
@@ -27,6 +35,8 @@ DIRECT = "DirectRunner"
 DASK = "DaskRunner"
 _FULL_NAMES = {DASK: "apache_beam.runners.dask.dask_runner.DaskRunner"}  # Beam has no short one
 _SECONDS_TO_ANSWER = 10.0
+_WORKER_THREAD = "run_worker"  # in which Beam waits for a worker process to end
+_INTERRUPTED = (" 130", " -2")  # what it says of one that Ctrl-C ended
 
 
 def make_options(
@@ -36,7 +46,7 @@ def make_options(
 
     Args:
       runner: name of a Beam runner.
-      num_workers: workers of DirectRunner.
+      num_workers: workers of DirectRunner, or what Dataflow starts with.
       arguments: the command line's arguments which are not ours, so must be Beam's.
       our_flags: names to suggest beside Beam's when an argument is neither's.
 
@@ -49,6 +59,8 @@ def make_options(
     _quieten()
     options = PipelineOptions([*arguments, f"--runner={runner}"])
     options.view_as(DirectOptions).direct_num_workers = num_workers
+    if num_workers > 1 and runner != DIRECT:
+        options.view_as(WorkerOptions).num_workers = num_workers
     if runner == DASK:
         _prepare_dask(options)
     storage.connect(options.get_all_options(drop_default=True))
@@ -68,7 +80,7 @@ def make_runner(options: PipelineOptions) -> PipelineRunner:
     information = beam_provision_api_pb2.ProvisionInfo(pipeline_options=encoded)
     environment = None  # blocks are processed in this process
     if options.view_as(DirectOptions).direct_num_workers > 1:
-        command = f"{shlex.quote(sys.executable)} -m {worker.__name__}"
+        command = f"exec {shlex.quote(sys.executable)} -m {worker.__name__}"  # no shell between
         environment = SubprocessSDKEnvironment.from_command_string(command)
     return fn_runner.FnApiRunner(
         environment, provision_info=fn_runner.ExtendedProvisionInfo(information)
@@ -76,13 +88,47 @@ def make_runner(options: PipelineOptions) -> PipelineRunner:
 
 
 def run_to_end(pipeline: beam.Pipeline) -> None:
-    """Runs a pipeline and waits for its end."""
-    result = pipeline.run()
+    """Runs a pipeline and waits for its end; an interrupt ends it on its engine too.
+
+    If a worker process of DirectRunner dies, this process ends, with exit code 2.
+    """
+    with _noticing_dead_workers():
+        result = pipeline.run()
     try:
         result.wait_until_finish()
+    except KeyboardInterrupt:
+        with contextlib.suppress(NotImplementedError):
+            result.cancel()
+        raise
     finally:
         if client := getattr(result, "client", None):  # Dask's, which nobody else closes
             client.close()
+
+
+@contextlib.contextmanager
+def _noticing_dead_workers() -> Iterator[None]:
+    """Ends this process when a worker process dies: Beam would wait for it, and for the others."""
+
+    def notice(failure: threading.ExceptHookArgs) -> None:
+        reason = str(failure.exc_value)
+        if failure.thread is not None and failure.thread.name == _WORKER_THREAD:
+            if reason.endswith(_INTERRUPTED):
+                return
+            print(
+                f"error: a worker process died ({reason}), perhaps for lack of memory: give fewer "
+                "--num_workers; running the same command again continues the work",
+                file=sys.stderr,
+                flush=True,
+            )
+            os._exit(2)
+        if failure.exc_type.__module__ != "grpc":  # which tells of the lost connection
+            previous(failure)
+
+    previous, threading.excepthook = threading.excepthook, notice
+    try:
+        yield
+    finally:
+        threading.excepthook = previous
 
 
 def _load_runner(name: str) -> PipelineRunner:
@@ -91,7 +137,7 @@ def _load_runner(name: str) -> PipelineRunner:
     except ImportError as error:
         raise UserError(
             f"--runner={name} needs what is not installed ({error}): "
-            "pip install 'beamformer[dask]' or 'beamformer[gcp]'"
+            "pip install 'apache-beam[dask]' or 'apache-beam[gcp]'"
         ) from error
     except (AttributeError, ValueError) as error:
         raise UserError(f"received --runner={name}: {error}") from error

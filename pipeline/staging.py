@@ -5,6 +5,7 @@ moment leaves nothing that a reader accepts. What a killed run had finished is u
 as the configuration and the content of the inputs are the same.
 """
 
+import hashlib
 import json
 from typing import Any
 
@@ -17,6 +18,7 @@ from pipeline.subwords import ALL_FILE_NAMES
 FOLDER = ".staging"
 _KEY = "key.json"
 OUR_NAMES = (*SPLITS, *ALL_FILE_NAMES, MANIFEST)  # in a dataset directory
+_NAME_LENGTH = 12  # of the folder of a run, the start of its key's digest
 _RAW = "raw"  # cut from the inputs before their identity is known
 
 
@@ -31,6 +33,7 @@ class Staging:
         """
         self.output = output_dir
         self.root = f"{output_dir}/{FOLDER}"
+        self._work = self.root  # a folder in it, once it is claimed
         try:
             found = storage.entries(output_dir)
         except NotADirectoryError as error:
@@ -42,18 +45,18 @@ class Staging:
                 f"{output_dir} holds files that are no dataset: expected a new or empty "
                 "directory; choose another --output_dir"
             )
-        self.folder(_RAW)
+        storage.make_folder(self.raw)
 
     def folder(self, name: str) -> str:
         """Returns a folder for one kind of intermediate file, made if missing."""
-        path = f"{self.root}/{name}"
+        path = f"{self._work}/{name}"
         storage.make_folder(path)
         return path
 
     @property
     def raw(self) -> str:
         """Returns the folder of texts cut from inputs that cannot be sought in."""
-        return self.folder(_RAW)
+        return f"{self.root}/{_RAW}"
 
     @property
     def final(self) -> str:
@@ -61,7 +64,9 @@ class Staging:
         return self.folder("final")
 
     def claim(self, key: dict[str, Any]) -> bool:
-        """Takes the folder for a run; forgets the work of a run with another key.
+        """Makes room for the work of a run; forgets that of runs with another key.
+
+        A job of theirs that still goes on, on a cluster, writes where nobody will look.
 
         Args:
           key: all that decides the result: configuration and identity of the inputs.
@@ -69,10 +74,12 @@ class Staging:
         Returns:
           Whether all work was done before, and only `publish` is left to do.
         """
-        path = f"{self.root}/{_KEY}"
         data = json.dumps(key, sort_keys=True, indent=1).encode()
-        if not storage.is_file(path) or storage.read(path) != data:
+        name = hashlib.sha256(data).hexdigest()[:_NAME_LENGTH]
+        self._work = f"{self.root}/{name}"
+        if not storage.is_file(path := f"{self._work}/{_KEY}"):
             self._forget()
+            storage.make_folder(self._work)
             write_atomically(path, data)
         return any(storage.is_file(f"{each}/{MANIFEST}") for each in (self.output, self.final))
 

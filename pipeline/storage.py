@@ -188,8 +188,8 @@ def _file_system(path: str | Path) -> Any:
         return FileSystems.get_filesystem(str(path))
     except ValueError as error:
         raise UserError(
-            f"received {path}: Beam has no such file system here; pip install 'beamformer[gcp]' "
-            "for gs://, 'beamformer[aws]' for s3://"
+            f"received {path}: Beam has no such file system here; pip install 'apache-beam[gcp]' "
+            "for gs://, 'apache-beam[aws]' for s3://"
         ) from error
 
 

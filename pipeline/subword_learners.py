@@ -4,6 +4,7 @@ Both are learned from word counts, so the whole corpus is seen and memory depend
 vocabulary alone.
 """
 
+import heapq
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -15,6 +16,7 @@ from pipeline.errors import UserError
 from pipeline.schema import END_ID, PADDING_ID, UNKNOWN_ID
 from pipeline.storage import write_atomically
 from pipeline.subwords import BPE, WORDPIECE
+from pipeline.text import sentence_key
 
 _LEARNED_WORDS = 1 << 18  # at most, the most frequent: memory stays the same for any corpus
 _COVERAGE_OF_LARGE_ALPHABETS = 0.9995  # SentencePiece's advice; bytes spell the rest
@@ -28,14 +30,15 @@ def learn_bpe(word_counts: Mapping[str, int], vocabulary_size: int, path: str) -
     learning from 200,000 instead of all made 0.02 % more tokens.)
 
     Args:
-      word_counts: occurrences of each word (what stands between spaces of normalised lines).
+      word_counts: occurrences of each word (what stands between spaces of normalised lines: in a
+        script without spaces a clause or a sentence).
       vocabulary_size: pieces, 256 bytes and three special ids included.
       path: file to write, atomically; the same counts give the same bytes.
 
     Raises:
       UserError: the words cannot fill so many pieces, or their characters need more.
     """
-    learned = _ordered(word_counts)[:_LEARNED_WORDS]
+    learned = _ordered(_most_frequent(word_counts))
     characters = set().union(*(word for word, _ in learned))
     few = len(characters) * 4 <= max(vocabulary_size - _RESERVED, 0)
     model: list[bytes] = []
@@ -86,6 +89,17 @@ class _Writer:
 
     def __init__(self, write: Callable[[bytes], Any]) -> None:
         self.write = write
+
+
+def _most_frequent(word_counts: Mapping[str, int]) -> Mapping[str, int]:
+    """Returns the words to learn from; which of equally frequent ones does not hang on spelling."""
+
+    def rank(item: tuple[str, int]) -> tuple[int, bytes]:
+        return -item[1], sentence_key(item[0])
+
+    if len(word_counts) <= _LEARNED_WORDS:
+        return word_counts
+    return dict(heapq.nsmallest(_LEARNED_WORDS, word_counts.items(), key=rank))
 
 
 def _ordered(word_counts: Mapping[str, int]) -> list[tuple[str, int]]:

@@ -44,7 +44,8 @@ class Subwords(abc.ABC):
         words = self._packed_words
         new = set().union(*sentences).difference(words)
         if len(words) + len(new) > _CACHED_WORDS:
-            words.clear()
+            # Another thread may be about to read the old one.
+            words = self._packed_words = {}
             new = set().union(*sentences)
         ordered = list(new)
         words.update(zip(ordered, map(pack_ids, self._encode_words(ordered)), strict=True))

@@ -3,13 +3,13 @@
 import contextlib
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from pipeline.card import describe_dropout, describe_vocabularies
 from pipeline.schema import SPLITS, Dataset
 
-# Flagfiles whose experiment starts from this directory; others start from the paper's base.
-_FLAGFILES = {"data/demo": "configs/demo.flags", "data/multi30k": "configs/multi30k.flags"}
-_DEFAULT_FLAGFILE = "configs/base.flags"
+# Datasets of fewer pairs are for a model of some millions of parameters, others for the paper's.
+_FEW_PAIRS = 200_000
 
 
 @contextlib.contextmanager
@@ -22,7 +22,6 @@ def timed() -> Iterator[Callable[[], float]]:
 def summarize(dataset: Dataset, seconds: float) -> str:
     """Returns the closing text of the command, which took `seconds`."""
     directory = str(dataset.directory)
-    flagfile = _FLAGFILES.get(directory, _DEFAULT_FLAGFILE)
     shards = dataset.splits["train"].shards
     tokens = [sum(s.source_tokens for s in shards), sum(s.target_tokens for s in shards)]
     buckets = sorted({shard.shape for shard in shards})
@@ -35,9 +34,20 @@ def summarize(dataset: Dataset, seconds: float) -> str:
             f"  tokens: {tokens[0]:,} source, {tokens[1]:,} target in rows of "
             f"{', '.join(f'{source}×{target}' for source, target in buckets)}",
             f"  padding efficiency: {dataset.padding_efficiency['total']:.1%}",
-            f"Next: python -m trainer.task --flagfile={flagfile} --dataset_dir={directory}",
+            f"Next: python -m trainer.task {_training_flags(dataset)}",
         ]
     )
+
+
+def _training_flags(dataset: Dataset) -> str:
+    """Returns the first flagfile made for this directory; else one like it, and where to."""
+    place = f"--dataset_dir={dataset.directory}"
+    for flagfile in sorted(Path("configs").glob("*.flags")):
+        if place in flagfile.read_text().splitlines():
+            return f"--flagfile={flagfile}"
+    size = "multi30k" if dataset.splits["train"].pairs < _FEW_PAIRS else "base"
+    name = dataset.directory.rstrip("/").rpartition("/")[2]
+    return f"--flagfile=configs/{size}.flags {place} --run_dir=runs/{name}"
 
 
 def _describe_counts(name: str, counts: dict[str, int]) -> str:

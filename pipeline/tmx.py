@@ -16,8 +16,10 @@ def read_tmx(file: BinaryIO, address: str, languages: tuple[str, str]) -> Iterat
     A unit that lacks a language has an empty side. `en` takes the segments of `en-GB` too.
 
     Raises:
-      UserError: the file is no well-formed XML.
+      UserError: the file is no well-formed XML, or has nothing in a language.
     """
+    primary = [_primary(code) for code in languages]
+    seen: set[str] = set()
     try:
         body: list[ElementTree.Element] = []
         for event, element in ElementTree.iterparse(file, events=("start", "end")):
@@ -25,12 +27,19 @@ def read_tmx(file: BinaryIO, address: str, languages: tuple[str, str]) -> Iterat
                 body.append(element)
             elif event == "end" and _name(element) == "tu":
                 segments = _segments(element)
-                source, target = (segments.get(_primary(code), "") for code in languages)
+                seen.update(segments)
+                source, target = (segments.get(code, "") for code in primary)
                 yield source, target
                 for parent in body:
                     parent.clear()  # memory does not grow with the file
     except ElementTree.ParseError as error:
         raise UserError(f"{address} is a broken TMX file ({error}): fetch it again") from error
+    if missing := [code for code in primary if code not in seen]:
+        found = ", ".join(sorted(seen)) or "no text"
+        raise UserError(
+            f"{address} has nothing in {missing[0]}: it has {found}; "
+            "choose with --source_language and --target_language"
+        )
 
 
 def _segments(unit: ElementTree.Element) -> dict[str, str]:

@@ -18,7 +18,7 @@ from pipeline.schema import END_ID, PADDING_ID, SIDES, UNKNOWN_ID, Vocabulary
 from pipeline.storage import write_atomically
 from pipeline.subword_learners import LEARNERS
 from pipeline.subwords import FILE_NAMES, WORDPIECE, file_names, load_subwords
-from pipeline.wordpiece import MARK, SPECIAL
+from pipeline.wordpiece import MARK, SPECIAL, tokenizer
 
 WordCounts = Mapping[str, int]
 
@@ -73,8 +73,10 @@ def check_given(config: PreprocessConfig) -> list[str]:
 
     Raises:
       UserError: a file is missing, is of another kind or size than the flags say, has other
-        special ids, or cannot be encoded with word by word.
+        special ids, or cannot be encoded with word by word; or wordpieces cannot be used here.
     """
+    if config.subwords == WORDPIECE:
+        tokenizer(SPECIAL)
     return [_check(path, config) for path in config.subwords_model]
 
 

@@ -8,14 +8,26 @@ TensorFlow is imported only when wordpiece is used.
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from pipeline.errors import UserError
+
 SPECIAL = ("<pad>", "</s>", "<unk>")
 MARK, JOINER = "▁", "##"
 _MAX_BYTES_PER_WORD = 1000  # longer words become unknown
 
 
 def tokenizer(pieces: Sequence[str]) -> Any:
-    """Returns the TensorFlow Text op for marked words: used here and in the exported graph."""
-    import tensorflow_text
+    """Returns the TensorFlow Text op for marked words: used here and in the exported graph.
+
+    Raises:
+      UserError: TensorFlow Text is not installed.
+    """
+    try:
+        import tensorflow_text
+    except ImportError as error:
+        raise UserError(
+            f"wordpieces need TensorFlow Text ({error}): pip install tensorflow-text, here and on "
+            "workers"
+        ) from error
 
     return tensorflow_text.FastWordpieceTokenizer(
         vocab=list(pieces),

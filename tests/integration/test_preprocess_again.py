@@ -130,10 +130,11 @@ def test_a_write_that_a_kill_cut_off_leaves_nothing_in_the_dataset(
     with pytest.raises(UserError, match="No space left"):
         build(config)
     monkeypatch.undo()
-    for place in ("COMPLETED.0.tmp", ".staging/final/subwords.model.0.tmp"):
-        (tmp_path / "out" / place).write_bytes(b"half")
-    (tmp_path / "out/.staging/final/train").mkdir()
-    (tmp_path / "out/.staging/final/train/bucket.tfrecord.0.tmp").write_bytes(b"half")
+    (final,) = (tmp_path / "out/.staging").glob("*/final")
+    (final / "train").mkdir()
+    for place in ("subwords.model.0.tmp", "train/bucket.tfrecord.0.tmp"):
+        (final / place).write_bytes(b"half")
+    (tmp_path / "out/COMPLETED.0.tmp").write_bytes(b"half")
     whole = build(configure(tmp_path, "whole"))
     assert contents(build(config).directory) == contents(whole.directory)
 

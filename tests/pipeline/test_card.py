@@ -85,6 +85,7 @@ def test_samples_show_text_and_subwords(dataset: Dataset, samples: int) -> None:
     start = text.index("Samples of train\n")
     shown = [pair.split("\n") for pair in text[start:].split("\n", 1)[1].split("\n\n")]
     assert len(shown) == min(samples, len(dataset.splits["train"].shards))
+    assert len({source for source, *_ in shown}) == len(shown)
     sources = Path(str(dataset.config["source_files"][0])).read_text("utf-8").split("\n")
     for source, pieces, target, _ in shown:
         assert source.startswith("  en  ") and target.startswith("  de  ")

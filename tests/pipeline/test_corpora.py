@@ -72,6 +72,15 @@ def test_undecodable_bytes_are_placed(tmp_path: Path, suffix: str) -> None:
         read_span(blocks[1].source)
 
 
+def test_undecodable_bytes_of_a_table_are_placed_or_kept_for_the_rule(tmp_path: Path) -> None:
+    name = write(tmp_path / "x.tsv", b"one\teins\nfive\tf\xfcnf\n")
+    table = table_files([name], Columns(("en", "de")), "utf-8")
+    ((block,), _) = cut_blocks("train", table, 9, str(tmp_path))
+    with pytest.raises(UserError, match=f"{name}, line 2: byte 0xfc is not UTF-8"):
+        read_span(block.target)
+    assert read_span(block.target, strict=False) == ["eins", "f\udcfcnf"]
+
+
 @pytest.mark.parametrize(
     ("source", "target", "message"),
     [

@@ -130,12 +130,29 @@ def test_a_next_line_character_stays_in_its_line(tmp_path: Path) -> None:
     assert list(read_side(address, "latin-1")) == ["a\u0085b\n".encode(), b"c"]
 
 
-def test_bytes_of_another_encoding_are_explained(tmp_path: Path) -> None:
+@pytest.mark.parametrize("encoding", ["utf-16", "ascii"])
+def test_bytes_of_another_encoding_are_explained(tmp_path: Path, encoding: str) -> None:
     address = write(tmp_path / "x.tsv", "five\tfünf\n", "latin-1")
-    with pytest.raises(UserError, match=r"x\.tsv: byte 0xfc is not utf-8; .*--encoding=latin-1"):
-        pairs(address)
-    with pytest.raises(UserError, match=r"x\.de: byte 0xc3 is not ascii"):
-        list(read_side(write(tmp_path / "x.de", "fünf\n"), "ascii"))
+    with pytest.raises(UserError, match=rf"x\.tsv is not in --encoding={encoding}: "):
+        pairs(address, encoding=encoding)
+    with pytest.raises(UserError, match=rf"x\.de is not in --encoding={encoding}: "):
+        list(read_side(write(tmp_path / "x.de", "fünf\n"), encoding))
+
+
+@pytest.mark.parametrize("columns", [("0", "1"), ("2", None), ("1", "1"), (None, "1")])
+def test_columns_that_cannot_be_meant_are_refused(
+    tmp_path: Path, columns: tuple[str | None, str | None]
+) -> None:
+    address = write(tmp_path / "x.tsv", "hello\thallo\n")
+    with pytest.raises(UserError, match="expected two different ones, counted from 1"):
+        pairs(address, Columns(("en", "de"), columns))
+
+
+def test_bytes_that_are_no_utf8_are_left_for_cleaning(tmp_path: Path) -> None:
+    address = write(tmp_path / "x.tsv", "five\tfünf\n", "latin-1")
+    assert pairs(address) == [("five", "f\udcfcnf")]
+    segments = write(tmp_path / "x.sgm", "<seg>fünf</seg>", "latin-1")
+    assert list(read_side(segments, "utf-8")) == [b"f\xfcnf\n"]
 
 
 def test_files_given_to_the_wrong_flag_are_explained(tmp_path: Path) -> None:

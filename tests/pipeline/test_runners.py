@@ -1,11 +1,15 @@
+import contextlib
 import socket
+from pathlib import Path
 from unittest import mock
 
+import psutil  # type: ignore[import-untyped]
 import pytest
 from apache_beam.options.pipeline_options import (
     DirectOptions,
     FlinkRunnerOptions,
     GoogleCloudOptions,
+    WorkerOptions,
 )
 from apache_beam.runners.portability import flink_runner
 from apache_beam.runners.portability.fn_api_runner import fn_runner
@@ -13,6 +17,8 @@ from apache_beam.runners.portability.fn_api_runner import fn_runner
 from pipeline import storage
 from pipeline.errors import UserError
 from pipeline.runners import make_options, make_runner, run_to_end
+from tests.integration import commands
+from tests.integration.engines.services import wait_for
 from tests.pipeline.object_store import MemoryFileSystem
 
 
@@ -31,7 +37,7 @@ def test_other_runners_are_beams_with_their_options() -> None:
     ("runner", "arguments", "message"),
     [
         ("DirctRunner", [], "received --runner=DirctRunner: .* DirectRunner"),
-        ("nowhere.Runner", [], r"--runner=nowhere.Runner needs what is not .*beamformer\[dask\]"),
+        ("nowhere.Runner", [], r"--runner=nowhere.Runner needs what is not .*apache-beam\[dask\]"),
         ("pipeline.Runner", [], "--runner=pipeline.Runner: .* no attribute 'Runner'"),
         ("DirectRunner", ["--direct_running_mode=slow"], "direct_running_mode: .*multi_threading"),
         ("DirectRunner", ["--direct_num_workers=3"], "expected --num_workers"),
@@ -64,6 +70,8 @@ def test_the_number_of_workers_reaches_the_runner() -> None:
     options = make_options("DirectRunner", 3, [], [])
     assert options.view_as(DirectOptions).direct_num_workers == 3
     assert type(make_runner(options)) is fn_runner.FnApiRunner
+    dask = make_options("DaskRunner", 3, [], [])
+    assert dask.view_as(WorkerOptions).num_workers == 3
 
 
 @pytest.mark.parametrize(
@@ -85,3 +93,40 @@ def test_the_client_of_an_engine_is_closed_also_after_a_failure() -> None:
     with pytest.raises(RuntimeError, match="a block failed"):
         run_to_end(mock.Mock(run=lambda: result))
     result.client.close.assert_called_once_with()
+
+
+def test_an_interrupt_cancels_the_job_on_its_engine() -> None:
+    result = mock.Mock(client=None)
+    result.wait_until_finish.side_effect = KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt):
+        run_to_end(mock.Mock(run=lambda: result))
+    result.cancel.assert_called_once_with()
+
+
+def test_a_worker_process_that_dies_ends_the_run_and_the_other_workers(tmp_path: Path) -> None:
+    code = (
+        "import os\n"
+        "import apache_beam as beam\n"
+        "from pipeline import cli, runners\n"
+        "def main(argv):\n"
+        "    options = runners.make_options('DirectRunner', 2, [], [])\n"
+        "    pipeline = beam.Pipeline(runner=runners.make_runner(options), options=options)\n"
+        "    pipeline | beam.Create([1]) | beam.Map(lambda number: os.kill(os.getpid(), 9))\n"
+        "    runners.run_to_end(pipeline)\n"
+        "cli.run(main)\n"
+    )
+    process = commands.start("-c", code, variables={"MARK": str(tmp_path)})
+    _, error = process.communicate(timeout=300)
+    assert process.returncode == 2, error
+    assert [line for line in error.splitlines() if line.startswith("error: a worker process died")]
+    wait_for(lambda: None if running_with(str(tmp_path)) else True, "the other worker to end")
+
+
+def running_with(mark: str) -> list[int]:
+    """Returns the processes that have a text in their environment."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if mark in process.environ().get("MARK", ""):
+                found.append(process.pid)
+    return found

@@ -48,6 +48,36 @@ def test_bpe_gives_back_any_text(bpe_path: str) -> None:
     assert bpe.decode(bpe.encode(LINES + NEVER_SEEN)) == LINES + NEVER_SEEN
 
 
+def test_threads_that_share_subwords_do_not_lose_each_others_words(
+    bpe_path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subwords, "_CACHED_WORDS", 12)
+    bpe = subwords.load_subwords(bpe_path)
+    expected = bpe.encode(LINES)
+    encode = bpe._encode_words
+
+    def overtaken(words: list[str]) -> list[list[int]]:
+        """As if another thread encoded many words meanwhile."""
+        monkeypatch.setattr(bpe, "_encode_words", encode)
+        bpe.encode([" ".join(map(str, range(12)))])
+        return encode(words)
+
+    bpe.encode(LINES[:1])
+    monkeypatch.setattr(bpe, "_encode_words", overtaken)
+    assert bpe.encode([f"{LINES[0]} new"])[0][: len(expected[0])] == expected[0]
+
+
+def test_words_to_learn_from_are_the_most_frequent_and_not_the_first_by_spelling(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(subword_learners, "_LEARNED_WORDS", 50)
+    counts = {f"{number:03}": 1 for number in range(1000)} | {"999": 2}
+    learned = subword_learners._most_frequent(counts)
+    assert learned == subword_learners._most_frequent(dict(reversed(counts.items())))
+    assert len(learned) == 50 and "999" in learned
+    assert sum(word < "500" for word in learned) < 40
+
+
 def test_bpe_knows_every_character_and_uses_no_special_id(bpe_path: str) -> None:
     ids = [id for ids in subwords.load_subwords(bpe_path).encode(LINES + NEVER_SEEN) for id in ids]
     assert min(ids) > UNKNOWN_ID

@@ -38,7 +38,19 @@ def test_codes_of_the_original_format_are_no_text() -> None:
 
 
 def test_a_unit_without_a_language_has_an_empty_side() -> None:
-    assert read(unit(('xml:lang="en"', "one"), ('xml:lang="fr"', "un"))) == [("one", "")]
+    english = ('xml:lang="en"', "one")
+    units = [unit(english, ('xml:lang="fr"', "un")), unit(english, ('xml:lang="de"', "eins"))]
+    assert read(*units) == [("one", ""), ("one", "eins")]
+
+
+def test_a_file_without_a_language_is_refused_with_those_that_it_has() -> None:
+    units = unit(('xml:lang="en"', "one"), ('xml:lang="fr-CA"', "un"))
+    with pytest.raises(
+        UserError, match=r"x\.tmx has nothing in de: it has en, fr; choose with --so"
+    ):
+        read(units)
+    with pytest.raises(UserError, match="it has no text"):
+        read()
 
 
 def test_namespaces_are_ignored() -> None:

@@ -1,0 +1,22 @@
+from pathlib import Path
+
+from pipeline import storage
+from pipeline.staging import Staging
+
+
+def test_runs_with_the_same_key_share_their_work_and_others_do_not(tmp_path: Path) -> None:
+    output = str(tmp_path / "out")
+    first = Staging(output)
+    storage.write_atomically(f"{first.raw}/cut.txt", b"of the inputs")
+    assert not first.claim({"flag": 1})
+    storage.write_atomically(f"{first.folder('pairs')}/block", b"1")
+    again = Staging(output)
+    assert not again.claim({"flag": 1})
+    assert storage.read(f"{again.folder('pairs')}/block") == b"1"
+    other = Staging(output)
+    assert not other.claim({"flag": 2})
+    assert not storage.entries(other.folder("pairs"))
+    # A job of the first run that nobody stopped goes on writing.
+    storage.write_atomically(f"{again.folder('pairs')}/late", b"1")
+    assert not storage.entries(other.folder("pairs"))
+    assert storage.read(f"{other.raw}/cut.txt") == b"of the inputs"
