@@ -146,6 +146,8 @@ def _only(forced: Tensor, logits: Tensor, total: Tensor, *, like: Tensor) -> Lik
 
 def _repeating_tokens(history: Tensor, position: Tensor, size: int) -> Tensor:
     """The tokens, int `[B, W, N]`, that would make the last `size` tokens a repetition."""
+    short = ops.maximum(size - ops.shape(history)[2], 0)  # of one n-gram
+    history = ops.pad(history, ((0, 0), (0, 0), (0, short)), constant_values=PADDING_ID)
     places = ops.shape(history)[2] - size + 1
     followers = history[:, :, size - 1 :]
     repeats = ops.arange(places) + size - 1 < position

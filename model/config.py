@@ -197,7 +197,8 @@ class SearchConfig:
         default=0.0,
         metadata={
             "help": "Temperature of sampling: 1 draws from the model's distribution, less prefers "
-            "its likeliest tokens; 0 for beam search."
+            "its likeliest tokens; 0 for beam search. Of beam_size samples the n_best best are "
+            "kept: give beam_size 1 for a plain sample."
         },
     )
     top_k: int = field(

@@ -21,6 +21,7 @@ from pipeline.errors import UserError
 from pipeline.schema import write_atomically
 
 Arrays = dict[str, np.ndarray]
+_UNFINISHED = (".tmp", ".old")  # what is being written, and what it takes the place of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,8 +45,9 @@ class Checkpoint:
 
 def write_checkpoint(checkpoint: Checkpoint, weights: Arrays, state: Arrays | None = None) -> None:
     """Writes a checkpoint, in place of one that was there."""
-    temporary = checkpoint.path.with_name(f".{checkpoint.path.name}.tmp")
-    replaced = checkpoint.path.with_name(f".{checkpoint.path.name}.old")
+    temporary, replaced = (
+        checkpoint.path.with_name(f".{checkpoint.path.name}{suffix}") for suffix in _UNFINISHED
+    )
     for leftover in (temporary, replaced):
         shutil.rmtree(leftover, ignore_errors=True)
     temporary.mkdir(parents=True)
@@ -59,6 +61,11 @@ def write_checkpoint(checkpoint: Checkpoint, weights: Arrays, state: Arrays | No
         checkpoint.path.rename(replaced)
     temporary.rename(checkpoint.path)
     shutil.rmtree(replaced, ignore_errors=True)
+
+
+def unfinished(folder: Path) -> list[Path]:
+    """Lists what was left in a folder by writing that did not come to its end."""
+    return [path for suffix in _UNFINISHED for path in folder.glob(f".*{suffix}") if path.is_dir()]
 
 
 def read_arrays(checkpoint: Checkpoint, name: str) -> Arrays:

@@ -21,6 +21,7 @@ from trainer.checkpoint_files import (
     list_folder,
     read_arrays,
     read_description,
+    unfinished,
     write_checkpoint,
 )
 
@@ -75,7 +76,11 @@ def list_checkpoints(run_dir: Path) -> list[Checkpoint]:
 
 
 def restore_latest(run_dir: Path, learner: keras.Model) -> Checkpoint | None:
-    """Restores the newest checkpoint that can be read, and returns it; None when there is none."""
+    """Restores the newest checkpoint that can be read, and returns it; None when there is none.
+
+    Raises:
+        UserError: if there are some, and none can be read.
+    """
     for checkpoint in reversed(list_checkpoints(run_dir)):
         try:
             weights, state = read_arrays(checkpoint, "weights"), read_arrays(checkpoint, "state")
@@ -85,7 +90,20 @@ def restore_latest(run_dir: Path, learner: keras.Model) -> Checkpoint | None:
         _assign(_weights(learner.transformer), weights, checkpoint.path)
         _assign(_state(learner), state, checkpoint.path)
         return checkpoint
+    folder = run_dir / "checkpoints"
+    if found := len(list(folder.glob("step-*[0-9]"))):
+        raise UserError(
+            f"none of the {found} checkpoints in {folder} can be read: make them readable, or "
+            "delete that folder to train from the start"
+        )
     return None
+
+
+def delete_unfinished(run_dir: Path) -> None:
+    """Deletes what processes that were killed while they saved left behind."""
+    for folder in (run_dir, run_dir / "checkpoints", run_dir / "best"):
+        for leftover in unfinished(folder):
+            shutil.rmtree(leftover, ignore_errors=True)
 
 
 def load_weights(checkpoint: Checkpoint, transformer: Transformer) -> None:

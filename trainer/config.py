@@ -35,7 +35,8 @@ class TrainingConfig:
     gradient_accumulation: int = _field(
         1,
         "Equal parts in which each device computes the gradients of its share of a batch, one "
-        "after another; more need less memory, and the update stays the same.",
+        "after another; more need less memory, and the update stays the same, but that batches are "
+        "rounded down to whole rows of every part.",
         may_change=True,
     )
     warmup_steps: int = _field(4_000, "Updates over which the learning rate rises (§5.3).")
@@ -129,6 +130,7 @@ class TrainingConfig:
         for name in ("adam_beta_1", "adam_beta_2", "ema_decay", "label_smoothing"):
             value = getattr(self, name)
             _require(0 <= value < 1, f"{name} must be at least 0 and below 1", value)
+        _require(0 <= self.seed < 2**32, "seed must be at least 0 and below 2**32", self.seed)
         _require(
             self.label_smoothing_over in ("all", "wrong"),
             "label_smoothing_over must be 'all' or 'wrong'",

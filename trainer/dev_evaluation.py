@@ -76,9 +76,7 @@ def evaluate_dev(
     run: Run, translator: Translator, dataset: Dataset, *, sentences: int = 0
 ) -> dict[str, float]:
     """Returns `nll` (nats per target token), `perplexity` and `bleu` (sacreBLEU) on dev."""
-    losses = evaluate_loss(
-        translator.models, dataset, "dev", tokens_per_batch=run.training.tokens_per_batch
-    )
+    losses = evaluate_loss(translator.models, dataset, "dev")
     scores, _ = evaluate_bleu(translator, dataset, "dev", sentences=sentences)
     return {**losses, "bleu": scores.sacrebleu}
 

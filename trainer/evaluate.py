@@ -113,20 +113,15 @@ def main(_: list[str]) -> None:
         losses = {}
         if name in dataset.splits:
             with damage_explained(dataset):
-                losses = evaluate_loss(
-                    translator.models,
-                    dataset,
-                    name,
-                    tokens_per_batch=run.training.tokens_per_batch,
-                )
+                losses = evaluate_loss(translator.models, dataset, name)
         rows = translate_set(translator, source, references)
         scores = _score(rows, config, run.data["target_language"], baselines.get(name))
         result = {"split": name, **scores, **losses, **about}
         base = f"{model.run_dir}/evaluation-{name}"
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        _print(result)  # first, should there be no room for the files
         write_atomically(f"{base}.jsonl", lines.encode())
         write_atomically(f"{base}.json", (json.dumps(result, indent=1) + "\n").encode())
-        _print(result)
         logging.info("written: %s.json, %s.jsonl", base, base)
 
 

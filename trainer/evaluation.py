@@ -30,17 +30,26 @@ class Scores:
 
 
 def evaluate_loss(
-    models: Sequence[Transformer], dataset: Dataset, split: str, *, tokens_per_batch: int
+    models: Sequence[Transformer], dataset: Dataset, split: str, *, tokens_per_batch: int = 4_096
 ) -> dict[str, float]:
     """Computes the plain cross-entropy of a split and its perplexity, per subword.
 
     Several models are one, of the average of their probabilities.
 
+    Args:
+        models: of the dataset's subwords.
+        dataset: what is scored.
+        split: train, dev or test.
+        tokens_per_batch: padded target tokens whose logits, of the whole vocabulary, are in memory
+            at once: those of one sentence at least.
+
     Returns:
         `nll`, nats per target token, end symbols included and not smoothed; `perplexity`, its
         exponential (Table 3 reports the same, per word-piece).
     """
-    buckets = make_buckets(dataset, split, tokens_per_batch=tokens_per_batch, parts=1)
+    longest = max((max(shard.shape) for shard in dataset.splits[split].shards), default=0)
+    tokens = max(tokens_per_batch, longest)
+    buckets = make_buckets(dataset, split, tokens_per_batch=tokens, parts=1)
     totals = [_sum_nll(tuple(models), batch) for batch in evaluation_batches(buckets)]
     nll = sum(float(nll) for nll, _ in totals) / sum(float(tokens) for _, tokens in totals)
     return {"nll": nll, "perplexity": math.exp(min(nll, 700.0))}

@@ -1,6 +1,7 @@
 """TensorFlow's errors that a user can do something about, in words that say what."""
 
 import contextlib
+import os
 from collections.abc import Iterator
 
 import tensorflow as tf
@@ -11,7 +12,7 @@ from trainer.config import TrainingConfig
 
 @contextlib.contextmanager
 def failures_explained(training: TrainingConfig) -> Iterator[None]:
-    """Turns a device's lack of memory, and the loss of a worker, into errors that say what helps.
+    """Turns lack of memory, and the loss of a worker or a store, into errors that say what helps.
 
     Raises:
         UserError: in place of TensorFlow's own error.
@@ -25,7 +26,9 @@ def failures_explained(training: TrainingConfig) -> Iterator[None]:
             "--gradient_accumulation (the same updates, in less memory) or lower --tokens_per_batch"
         ) from error
     except (tf.errors.UnavailableError, tf.errors.AbortedError) as error:
+        reason = str(error).split("\n")[0]
+        lost = "another worker" if "TF_CONFIG" in os.environ else f"a connection ({reason})"
         raise UserError(
-            "lost another worker; start the same command again on all of them to go on from the "
-            "last checkpoint"
+            f"lost {lost}; start the same command again, on all workers, to go on from the last "
+            "checkpoint"
         ) from error

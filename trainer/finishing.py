@@ -32,6 +32,7 @@ def finish(run: Run, learner: Learner, translator: Translator, dataset: Dataset)
     result = {
         "steps": last.step,
         "average": chosen.name,
+        "asked_for": _averaging(run),
         "averaged_steps": list(chosen.sources),
         "train_seconds": round(last.train_seconds, 1),
         **{f"dev_{name}": value for name, value in scores[chosen.name].items()},
@@ -45,13 +46,18 @@ def finish(run: Run, learner: Learner, translator: Translator, dataset: Dataset)
 
 
 def is_finished(run: Run) -> bool:
-    """Returns whether a run has its results, after all its steps or fewer by early stopping."""
+    """Returns whether a run has its results, after all its steps or fewer by early stopping.
+
+    If other averages are asked for than it has, it is not.
+    """
     path = run.directory / "train.json"
     if not path.exists():
         return False
-    steps = json.loads(path.read_text("utf-8"))["steps"]
+    result = json.loads(path.read_text("utf-8"))
+    if result.get("asked_for") not in (None, _averaging(run)) and list_checkpoints(run.directory):
+        return False
     bleu = read_metric(run.directory, "dev/bleu")
-    return steps >= run.training.train_steps or gains_no_more(bleu, run.training)
+    return result["steps"] >= run.training.train_steps or gains_no_more(bleu, run.training)
 
 
 def _score(
@@ -62,6 +68,10 @@ def _score(
     figures = f"perplexity {values['perplexity']:.3f}, BLEU {values['bleu']:.2f}"
     logging.info("%s on dev: %s", _describe(candidate), figures)
     return values
+
+
+def _averaging(run: Run) -> str:
+    return f"{run.training.average} of {run.training.average_checkpoints}"
 
 
 def _merit(scores: dict[str, float]) -> tuple[float, float]:

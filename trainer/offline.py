@@ -14,8 +14,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from absl import logging
-
 from model.config import SearchConfig
 from pipeline import storage
 from pipeline.errors import UserError
@@ -180,16 +178,10 @@ def translate_lines(
     *,
     batches_at_once: int | None = None,
 ) -> "list[Translation]":
-    """Translates sentences, with prefixes or without; see `translate_all`.
-
-    Says how many sentences were too long to be translated as a whole.
-    """
+    """Translates sentences, with prefixes or without; see `translate_all`."""
     from trainer.translation import translate_all
 
-    translations = translate_all(translate, *columns, batches_at_once=batches_at_once)
-    if cut := sum(translation.source_tokens_cut > 0 for translation in translations):
-        logging.warning("%d sentences were longer than --max_source_length and cut there", cut)
-    return translations
+    return translate_all(translate, *columns, batches_at_once=batches_at_once)
 
 
 def to_text(translations: "Sequence[Translation]", first: int) -> bytes:

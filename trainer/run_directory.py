@@ -6,10 +6,15 @@ run_dir/run.json        configuration and data fingerprint
         checkpoints/ averaged/ tensorboard/ metrics.jsonl evaluation-*.json
 """
 
+import contextlib
 import dataclasses
+import fcntl
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from absl import logging
 
 from model.config import SearchConfig, TransformerConfig
 from pipeline import storage
@@ -61,12 +66,14 @@ def open_run(
         write: whether to create and update it; False for all workers but one.
 
     Raises:
-        UserError: if the directory holds a run of another configuration or of other data.
+        UserError: if the directory holds a run of another configuration or of other data, that
+            has saved something.
     """
     run = describe_run(transformer, training, search, dataset)
     directory = run.directory
     if (directory / "run.json").exists():
-        _check_same(load_run(directory), run)
+        if any((directory / name).exists() for name in ("checkpoints", "best", "averaged")):
+            _check_same(load_run(directory), run)
     elif write and directory.is_dir() and any(directory.iterdir()):
         raise UserError(
             f"{directory} is not empty and holds no run; expected a new or empty directory: "
@@ -80,6 +87,28 @@ def open_run(
         write_atomically(str(directory / "flags.txt"), _flagfile(run).encode())
         write_atomically(str(directory / "run.json"), _to_json(run).encode())
     return run
+
+
+@contextlib.contextmanager
+def alone_in(directory: Path) -> Iterator[None]:
+    """Keeps other processes, on file systems that have locks, from training in a run directory.
+
+    Raises:
+        UserError: if another does.
+    """
+    with open(directory / ".lock", "w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise UserError(
+                f"another process is training in {directory}: wait for it, stop it, or give "
+                "another --run_dir"
+            ) from error
+        except OSError as error:
+            logging.warning(
+                "%s cannot be locked (%s): train there once at a time", directory, error
+            )
+        yield
 
 
 def describe_run(
@@ -97,7 +126,7 @@ def describe_run(
             side: dataclasses.asdict(each) for side, each in dataset.vocabularies.items()
         },
     }
-    return Run(Path(training.run_dir), transformer, training, search, data)
+    return Run(_local(training.run_dir), transformer, training, search, data)
 
 
 def load_run(directory: str | Path) -> Run:
@@ -106,7 +135,7 @@ def load_run(directory: str | Path) -> Run:
     Raises:
         UserError: if there is no run in `directory`.
     """
-    directory = Path(directory)
+    directory = _local(directory)
     path = directory / "run.json"
     if not path.exists():
         raise UserError(
@@ -132,6 +161,15 @@ def check_vocabularies(run: Run, dataset: Dataset) -> None:
             f"{dataset.directory} has other subwords than {run.directory}: preprocess it with "
             f"--subwords_model={','.join(files)}{sharing}"
         )
+
+
+def _local(directory: str | Path) -> Path:
+    if storage.is_url(str(directory)):
+        raise UserError(
+            f"received --run_dir={directory}: expected a folder of a file system, which several "
+            "machines may share; mount the store, or copy the run there afterwards"
+        )
+    return Path(directory)
 
 
 def _check_same(old: Run, new: Run) -> None:

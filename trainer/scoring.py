@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from absl import logging
 
 from model.penalties import length_penalty
 from pipeline.schema import PADDING_ID
@@ -32,11 +33,13 @@ def score_all(
     """
     subwords = load_subwords(subwords_path)
     rows: dict[int, dict[str, Any]] = {}
+    too_long = 0
     order = sorted(range(len(source)), key=lambda row: len(source[row]) + len(target[row]))
     for start in range(0, len(order), _PAIRS_PER_BATCH):
         batch = order[start : start + _PAIRS_PER_BATCH]
         ids = translator.target_ops.tokenize(tf.constant([target[row] for row in batch]))
-        source_ids, _ = translator.source_ids(tf.constant([source[row] for row in batch]))
+        source_ids, cut = translator.source_ids(tf.constant([source[row] for row in batch]))
+        too_long += int(np.count_nonzero(cut))
         log_probs = translator.token_log_probs(source_ids, ids)
         lengths = np.count_nonzero(ids != PADDING_ID, axis=1)
         penalties = length_penalty(lengths, translator.search).numpy()
@@ -50,4 +53,6 @@ def score_all(
                 "tokens": subwords.pieces(tokens[:length].tolist()),
                 "token_log_probs": each[:length].tolist(),
             }
+    if too_long:
+        logging.warning("%d sources were longer than --max_source_length and cut there", too_long)
     return [rows[row] for row in range(len(source))]

@@ -19,7 +19,10 @@ from trainer.strategy import any_worker
 
 
 class StopOnSignal(keras.callbacks.Callback):
-    """On SIGTERM or SIGINT ends training after the update at hand, so that it is checkpointed."""
+    """On SIGTERM or SIGINT ends training after the update at hand, so that it is checkpointed.
+
+    A second SIGINT does not wait for that.
+    """
 
     def __init__(self) -> None:
         """Waits for signals only during training."""
@@ -41,6 +44,11 @@ class StopOnSignal(keras.callbacks.Callback):
 
     def _receive(self, number: int, _: FrameType | None) -> None:
         self.received = signal.Signals(number)
+        signal.signal(signal.SIGINT, self._previous[signal.SIGINT])
+        logging.info(
+            "%s: saving after this update and its evaluation; Ctrl-C stops at once",
+            self.received.name,
+        )
 
 
 class StopTogether(keras.callbacks.Callback):

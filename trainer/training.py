@@ -8,7 +8,7 @@ from model.config import SearchConfig, TransformerConfig
 from pipeline.schema import Dataset
 from trainer.callbacks import Checkpointing, Telemetry
 from trainer.checkpoint_files import Checkpoint
-from trainer.checkpoints import restore_latest
+from trainer.checkpoints import delete_unfinished, restore_latest
 from trainer.config import TrainingConfig
 from trainer.dev_evaluation import DevEvaluation, evaluate_dev, gains_no_more, show_samples
 from trainer.finishing import finish, is_finished
@@ -17,7 +17,7 @@ from trainer.input import Bucket, distribute, make_buckets, steps_per_epoch, tra
 from trainer.learner import Learner
 from trainer.objective import wrong_probability
 from trainer.optimizer import Adam
-from trainer.run_directory import Run, open_run
+from trainer.run_directory import Run, alone_in, open_run
 from trainer.schedule import LearningRateSchedule
 from trainer.stopping import InputWatchdog, StopOnNonFinite, StopOnSignal, StopTogether
 from trainer.strategy import any_worker, is_chief, make_strategy, require_same_step
@@ -44,6 +44,17 @@ def train(
     strategy = make_strategy()
     buckets = make_training_buckets(training, dataset, strategy)
     run = open_run(transformer, training, search, dataset, write=is_chief(strategy))
+    if not is_chief(strategy):
+        return _train(run, strategy, buckets, dataset)
+    with alone_in(run.directory):
+        delete_unfinished(run.directory)
+        return _train(run, strategy, buckets, dataset)
+
+
+def _train(
+    run: Run, strategy: tf.distribute.Strategy, buckets: list[Bucket], dataset: Dataset
+) -> bool:
+    training = run.training
     if is_finished(run):
         logging.info("%s is finished: %d steps", run.directory, training.train_steps)
         return True

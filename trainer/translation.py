@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import tensorflow as tf
+from absl import logging
 
 from model.candidates import IMPOSSIBLE
 
@@ -36,7 +37,8 @@ def translate_all(
 ) -> list[Translation]:
     """Translates any number of sentences in batches of similar length, and keeps their order.
 
-    The steps of search are too small to share among processor cores: each core has a batch.
+    The steps of search are too small to share among processor cores: each core has a batch. Says
+    how many sentences were too long to be translated as a whole.
 
     Args:
         translate: `Translator.translate` or `translate_nbest`, or an exported model's
@@ -62,6 +64,8 @@ def translate_all(
     with ThreadPoolExecutor(batches_at_once or _batches_at_once()) as pool:
         for rows, found in zip(batches, pool.map(translate_batch, batches), strict=True):
             translations.update(zip(rows, found, strict=True))
+    if cut := sum(translation.source_tokens_cut > 0 for translation in translations.values()):
+        logging.warning("%d sentences were longer than --max_source_length and cut there", cut)
     return [translations[row] for row in range(len(sentences))]
 
 

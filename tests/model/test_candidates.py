@@ -16,9 +16,10 @@ def find(
     config: SearchConfig = BEAM,
     forced: int = PADDING,
     history: tuple[int, ...] = (5,),
+    room: int = 3,
 ) -> tuple[np.ndarray, np.ndarray]:
     batch, width = logits.shape[:2]
-    before = ops.convert_to_tensor([*history, *[PADDING] * 3], dtype="int32")
+    before = ops.convert_to_tensor([*history, *[PADDING] * room], dtype="int32")
     found = likeliest_tokens(
         ops.convert_to_tensor(logits),
         ops.tile(before[None, None], (batch, width, 1)),
@@ -73,6 +74,16 @@ def test_too_short_a_translation_may_not_end() -> None:
         log_probs, tokens = find(logits, 3, SearchConfig(min_length=min_length))
         (ending,) = log_probs[tokens == END]
         assert (ending > -1e8) == may_end
+
+
+@pytest.mark.parametrize("ngram", [1, 2, 3, 4])
+def test_histories_shorter_than_an_ngram_repeat_none(ngram: int) -> None:
+    logits = np.linspace(0, 1, 50, dtype=np.float32)[None, None]
+    config = SearchConfig(no_repeat_ngram=ngram)
+    found = find(logits, 3, config, history=(), room=1)
+    expected = find(logits, 3, history=(), room=1)
+    for received, wanted in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(received[0, 0, :3], wanted[0, 0, :3])
 
 
 @pytest.mark.parametrize(("ngram", "best"), [(0, [2, 3, 4]), (2, [5, 6, 7])])

@@ -1,5 +1,6 @@
 """The candidates of --average, and which of them a run ends with."""
 
+import dataclasses
 import json
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +12,7 @@ from model.transformer import Transformer
 from trainer import finishing
 from trainer.averaging import make_candidates
 from trainer.checkpoints import find_checkpoint, save_best, save_checkpoint
-from trainer.finishing import finish
+from trainer.finishing import finish, is_finished
 from trainer.learner import Learner
 from trainer.run_directory import Run
 
@@ -141,6 +142,18 @@ def test_of_equal_bleu_the_lowest_perplexity_is_kept(
     )
     result = json.loads((run.directory / "train.json").read_text("utf-8"))
     assert (result["average"], result["dev_perplexity"]) == ("last", 400.0)
+
+
+def test_a_run_of_which_another_average_is_asked_is_not_finished(
+    make: Callable[..., tuple[Run, Learner]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, learner = make(average="last", train_steps=40)
+    assert not is_finished(run)
+    finish_with(run, learner, monkeypatch, bleu={30.0: 26.0, 35.0: 28.0, 40.0: 27.0})
+    assert is_finished(run)
+    for change in ({"average": "none"}, {"average_checkpoints": 1}, {"train_steps": 41}):
+        changed = dataclasses.replace(run.training, **change)
+        assert not is_finished(dataclasses.replace(run, training=changed))
 
 
 def test_the_candidate_of_the_best_bleu_is_kept_and_all_are_told(

@@ -1,4 +1,5 @@
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from model.config import TransformerConfig
 from pipeline.errors import UserError
 from trainer.checkpoint_files import Checkpoint
 from trainer.checkpoints import (
+    delete_unfinished,
     find_checkpoint,
     list_best,
     list_checkpoints,
@@ -111,6 +113,30 @@ def test_nothing_is_restored_where_nothing_was_saved(
     tmp_path: Path, make_learner: MakeLearner
 ) -> None:
     assert restore_latest(tmp_path, make_learner()) is None
+
+
+def test_training_does_not_start_afresh_over_checkpoints_that_cannot_be_read(
+    tmp_path: Path, make_learner: MakeLearner
+) -> None:
+    learner = make_learner()
+    for step in (5, 10):
+        save(tmp_path, learner, step)
+    (tmp_path / "checkpoints/step-00000005/state.npz").write_bytes(b"")
+    (tmp_path / "checkpoints/step-00000010/checkpoint.json").unlink()
+    with pytest.raises(UserError, match="none of the 2 checkpoints in .* can be read"):
+        restore_latest(tmp_path, learner)
+
+
+def test_what_a_kill_left_is_deleted_and_nothing_else(
+    tmp_path: Path, make_learner: MakeLearner
+) -> None:
+    save(tmp_path, make_learner(), 5)
+    kept = sorted(tmp_path.rglob("*"))
+    for name in ("checkpoints/.step-00000010.tmp", "checkpoints/.step-00000005.old"):
+        shutil.copytree(tmp_path / "checkpoints/step-00000005", tmp_path / name)
+    (tmp_path / ".averaged.tmp").mkdir()
+    delete_unfinished(tmp_path)
+    assert sorted(tmp_path.rglob("*")) == kept
 
 
 def test_only_the_newest_are_kept(tmp_path: Path, make_learner: MakeLearner) -> None:

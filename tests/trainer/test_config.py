@@ -132,6 +132,7 @@ def test_english_to_french_is_preprocessed_with_the_papers_word_pieces() -> None
         "--dataset=wmt14_en_fr",
         "--output_dir=data/wmt14_en_fr",
         "--subwords=wordpiece",
+        "--target_language=fr",
         "--vocabulary_size=32000",
     ]
 

@@ -26,14 +26,23 @@ def stop_without_a_worker() -> None:
     ("fail", "expected"),
     [
         (exhaust_memory, "out of memory with --tokens_per_batch=777 .*double --gradient_accumu"),
-        (lose_a_worker, "lost another worker; start the same command again on all"),
-        (stop_without_a_worker, "lost another worker; start the same command again on all"),
+        (lose_a_worker, "lost another worker; start the same command again, on all"),
+        (stop_without_a_worker, "lost another worker; start the same command again, on all"),
     ],
 )
-def test_a_failure_says_what_to_do(fail: Callable[[], None], expected: str) -> None:
+def test_a_failure_says_what_to_do(
+    fail: Callable[[], None], expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TF_CONFIG", "{}")
     with pytest.raises(UserError, match=expected) as explained, failures_explained(TRAINING):
         fail()
     assert "\n" not in str(explained.value)
+
+
+def test_without_workers_a_lost_connection_is_no_worker() -> None:
+    expected = r"lost a connection \(Socket closed\); start the same"
+    with pytest.raises(UserError, match=expected), failures_explained(TRAINING):
+        lose_a_worker()
 
 
 def test_other_errors_pass_through() -> None:

@@ -11,7 +11,7 @@ from pipeline import cli
 from pipeline.errors import UserError
 from pipeline.schema import Dataset
 from trainer.config import TrainingConfig
-from trainer.run_directory import Run, check_vocabularies, load_run, open_run
+from trainer.run_directory import Run, alone_in, check_vocabularies, load_run, open_run
 
 # Every field has another value than its default, so that a field which is lost would be noticed.
 TRANSFORMER = TransformerConfig(
@@ -83,7 +83,10 @@ def make_training(tmp_path: Path, **changes: Any) -> TrainingConfig:
 
 
 def start(tmp_path: Path, dataset: Dataset, **changes: Any) -> Run:
-    return open_run(TRANSFORMER, make_training(tmp_path, **changes), SEARCH, dataset)
+    """Opens a run, and leaves it as one that has saved something."""
+    run = open_run(TRANSFORMER, make_training(tmp_path, **changes), SEARCH, dataset)
+    (run.directory / "checkpoints").mkdir(exist_ok=True)
+    return run
 
 
 def test_the_sample_values_differ_from_every_default(tmp_path: Path) -> None:
@@ -100,6 +103,30 @@ def test_a_worker_that_does_not_write_leaves_the_directory_alone(
     assert start(tmp_path, tiny_dataset) == other
     with pytest.raises(UserError, match="--seed was 3, now 4"):
         open_run(TRANSFORMER, make_training(tmp_path, seed=4), SEARCH, tiny_dataset, write=False)
+
+
+def test_a_run_that_saved_nothing_gives_way_to_another(
+    tmp_path: Path, tiny_dataset: Dataset
+) -> None:
+    open_run(TRANSFORMER, make_training(tmp_path), SEARCH, tiny_dataset)
+    other = start(tmp_path, tiny_dataset, tokens_per_batch=99)
+    assert load_run(tmp_path / "run") == other
+
+
+def test_a_run_directory_in_a_store_is_refused(tmp_path: Path, tiny_dataset: Dataset) -> None:
+    with pytest.raises(UserError, match="received --run_dir=gs://b/run: expected a folder"):
+        start(tmp_path, tiny_dataset, run_dir="gs://b/run")
+    with pytest.raises(UserError, match="received --run_dir=gs://b/run: expected a folder"):
+        load_run("gs://b/run")
+
+
+def test_two_processes_do_not_train_in_one_directory(tmp_path: Path) -> None:
+    with alone_in(tmp_path):
+        expected = f"another process is training in {tmp_path}: wait"
+        with pytest.raises(UserError, match=expected), alone_in(tmp_path):
+            pass
+    with alone_in(tmp_path):
+        pass
 
 
 def test_a_run_is_read_as_it_was_opened(tmp_path: Path, tiny_dataset: Dataset) -> None:
@@ -153,7 +180,6 @@ def test_flags_txt_is_a_flagfile_of_the_same_configuration(
 
 def test_the_same_flags_resume(tmp_path: Path, tiny_dataset: Dataset) -> None:
     first = start(tmp_path, tiny_dataset)
-    (tmp_path / "run" / "checkpoints").mkdir()
     assert start(tmp_path, tiny_dataset) == first
 
 

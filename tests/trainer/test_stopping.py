@@ -52,6 +52,17 @@ def test_a_signal_ends_training_after_the_update_and_saves_it(
     assert signal.getsignal(number) == before
 
 
+def test_a_second_interrupt_does_not_wait_for_the_update(tmp_path: Path) -> None:
+    def interrupt(_: int) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    stop = StopOnSignal()
+    with pytest.raises(KeyboardInterrupt):
+        fit(ScriptedLearner([PLAIN] * 9), 9, AfterUpdate(interrupt), stop)
+    stop.on_train_end()  # as Keras does not after an exception
+
+
 def test_without_a_signal_nothing_is_received() -> None:
     stop = StopOnSignal()
     fit(ScriptedLearner([PLAIN]), 1, stop)

@@ -81,9 +81,29 @@ def _results(run: Run) -> str:
     if not results:
         return '<p class="note">Not finished, and not evaluated.</p>'
     candidates = results.get("train", {}).pop("candidates", {})
-    names = dict.fromkeys(name for values in results.values() for name in values)
-    rows = [[name, *(_plain(values.get(name)) for values in results.values())] for name in names]
+    columns = [_flat(values) for values in results.values()]
+    names = dict.fromkeys(name for column in columns for name in column)
+    rows = [[name, *(column.get(name) for column in columns)] for name in names]
     return table(["", *results], rows) + _candidates(candidates)
+
+
+def _flat(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a JSON result with what `trainer.evaluate` nests in it as cells of their own."""
+    cells = {
+        name: ", ".join(map(str, value)) if isinstance(value, list) else value
+        for name, value in result.items()
+        if name not in ("metrics", "bleu_by_length", "beside_baseline")
+    }
+    for name, each in result.get("metrics", {}).items():
+        interval = "" if each["low"] is None else f" ({each['low']:.2f} to {each['high']:.2f})"
+        cells[name] = f"{each['score']:.2f}{interval}"
+    for each in result.get("bleu_by_length", ()):
+        words = f"bleu, {each['shortest']} to {each['longest'] or '…'} words"
+        cells[words] = f"{each['bleu']:.2f} ({each['sentences']} sentences)"
+    for name, each in result.get("beside_baseline", {}).items():
+        change = each["score"] - each["baseline"]
+        cells[f"{name} beside the baseline"] = f"{change:+.2f} (p = {each['p_value']:.4f})"
+    return cells
 
 
 def _candidates(scores: Mapping[str, Mapping[str, float]]) -> str:
@@ -150,7 +170,3 @@ def _configuration(run: Run) -> str:
 def _flags(config: Any) -> Iterable[Sequence[str]]:
     for field in dataclasses.fields(config):
         yield f"--{field.name}", str(getattr(config, field.name)), field.metadata["help"]
-
-
-def _plain(value: Any) -> Any:
-    return ", ".join(map(str, value)) if isinstance(value, list) else value

@@ -75,7 +75,13 @@ def test_results_stand_side_by_side(run: Run) -> None:
             "averaged_steps": [20, 40],
             "candidates": {"last": {"nll": 2.5, "bleu": 4.5}, "best": {"nll": 2.25, "bleu": 4.0}},
         },
-        "evaluation-test": {"sacrebleu": 12.25, "signature": "tok:13a"},
+        "evaluation-test": {
+            "sacrebleu": 12.25,
+            "signature": "tok:13a",
+            "metrics": {"bleu": {"score": 12.254, "low": 11.0, "high": 13.5, "signature": "s"}},
+            "bleu_by_length": [{"shortest": 51, "longest": None, "bleu": 9.5, "sentences": 3}],
+            "beside_baseline": {"bleu": {"score": 12.25, "baseline": 12.5, "p_value": 0.25}},
+        },
     }.items():
         (run.directory / f"{name}.json").write_text(json.dumps(values), "utf-8")
     page = read(run)
@@ -84,7 +90,12 @@ def test_results_stand_side_by_side(run: Run) -> None:
     assert cells[:3] == ["steps", "40", ""]
     assert cells[3:5] == ["averaged_steps", "20, 40"]
     assert cells[6:9] == ["sacrebleu", "", "12.25"]
-    assert cells[12:18] == ["last", "2.5", "4.5", "best", "2.25", "4"]
+    assert cells[12:21] == [
+        *("bleu", "", "12.25 (11.00 to 13.50)"),
+        *("bleu, 51 to … words", "", "9.50 (3 sentences)"),
+        *("bleu beside the baseline", "", "-0.25 (p = 0.2500)"),
+    ]
+    assert cells[21:27] == ["last", "2.5", "4.5", "best", "2.25", "4"]
 
 
 def test_every_figure_is_drawn_in_one_chart() -> None:
