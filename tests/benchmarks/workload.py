@@ -119,7 +119,13 @@ def _write_texts(workload: Workload) -> None:
 
 
 def _raw(split: str, side: str) -> Path:
-    return corpora.DATA / "multi30k" / f"{_FILES[split]}.{_LANGUAGES[side]}.gz"
+    path = corpora.DATA / "multi30k" / f"{_FILES[split]}.{_LANGUAGES[side]}.gz"
+    if not path.exists():
+        raise SystemExit(
+            f"error: no {path}: benchmarks read Multi30k's train, val and test_2016_flickr, .en.gz "
+            "and .de.gz, in that folder beside the repository"
+        )
+    return path
 
 
 def _write_lines(path: Path, lines: Iterable[str]) -> None:

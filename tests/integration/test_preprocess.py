@@ -90,7 +90,7 @@ def test_the_command_reports_and_names_the_next_one(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stderr
     assert "train: 460 of 500 pairs" in result.stdout
     assert "padding efficiency" in result.stdout
-    assert "python -m trainer.task --flagfile=configs/base.flags" in result.stdout
+    assert "python -m trainer.task --flagfile=configs/multi30k.flags" in result.stdout
     assert f"--dataset_dir={config.output_dir}" in result.stdout
     assert "Traceback" not in result.stderr and "WARNING" not in result.stderr
 

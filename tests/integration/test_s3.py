@@ -14,7 +14,7 @@ from tests.integration import commands
 from tests.integration.engines.services import service, wait_for
 from tests.integration.preprocessing import command, configure, contents
 
-boto3 = pytest.importorskip("boto3", reason="needs S3: pip install 'beamformer[aws]'")
+boto3 = pytest.importorskip("boto3", reason="needs S3: pip install '.[aws]'")
 pytest.importorskip("moto.server", reason="needs a stand-in for S3: pip install 'moto[server]'")
 
 BUCKET = "s3://bucket"

@@ -61,5 +61,5 @@ def test_without_the_library_the_error_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(UserError, match=r"pip install 'beamformer\[huggingface\]'"):
+    with pytest.raises(UserError, match=r"pip install datasets"):
         find_tables("hf:me/words", "train", COLUMNS)

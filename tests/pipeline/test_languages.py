@@ -110,7 +110,7 @@ def test_a_missing_library_is_one_line_that_names_the_extra(
 ) -> None:
     monkeypatch.setitem(sys.modules, "py3langid.langid", None)
     load_identifier.cache_clear()
-    with pytest.raises(UserError, match=r"py3langid: pip install 'beamformer\[langid\]'"):
+    with pytest.raises(UserError, match=r"py3langid: pip install py3langid"):
         load_identifier()
 
 

@@ -158,7 +158,7 @@ def test_a_store_that_fails_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_scheme_that_nobody_serves_is_refused() -> None:
-    with pytest.raises(UserError, match=r"received warp://x/y: .*beamformer\[gcp\]"):
+    with pytest.raises(UserError, match=r"received warp://x/y: .*apache-beam\[gcp\]"):
         storage.read("warp://x/y")
 
 

@@ -14,7 +14,7 @@ from tests.integration import commands
 from tests.integration.engines.services import service, text_of, wait_for
 from tests.integration.preprocessing import build, command, configure, contents
 
-pytest.importorskip("distributed", reason="needs Dask: pip install 'beamformer[dask]'")
+pytest.importorskip("distributed", reason="needs Dask: pip install '.[dask]'")
 
 
 @contextlib.contextmanager

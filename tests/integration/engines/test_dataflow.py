@@ -19,7 +19,7 @@ from pipeline.build import build_dataset
 from pipeline.runners import make_options
 from tests.integration.preprocessing import build, configure, contents
 
-pytest.importorskip("apitools", reason="needs Google's clients: pip install 'beamformer[gcp]'")
+pytest.importorskip("apitools", reason="needs Google's clients: pip install '.[gcp]'")
 
 WHEEL = "beamformer-0.1.0-py3-none-any.whl"
 VERBS = ["CleanPairs", "CountWords", "EncodePairs"]
