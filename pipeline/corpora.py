@@ -10,6 +10,7 @@ alignment.
 import dataclasses
 import hashlib
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
@@ -22,6 +23,7 @@ from pipeline.schema import Corpus
 from pipeline.storage import write_atomically
 
 _Item = TypeVar("_Item")
+_HALF_CHARACTER = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # other surrogates are bytes (PEP 383)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -200,10 +202,7 @@ def _cut_table(
 
 def _encode(text: str) -> bytes:
     """Returns UTF-8, and bytes that were none as they were; half a character becomes "?"."""
-    try:
-        return text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "replace")
+    return _HALF_CHARACTER.sub("?", text).encode("utf-8", "surrogateescape")
 
 
 def _write_span(path: str, data: bytes, name: str, first_line: int) -> Span:

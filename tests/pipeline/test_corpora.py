@@ -73,12 +73,15 @@ def test_undecodable_bytes_are_placed(tmp_path: Path, suffix: str) -> None:
 
 
 def test_undecodable_bytes_of_a_table_are_placed_or_kept_for_the_rule(tmp_path: Path) -> None:
-    name = write(tmp_path / "x.tsv", b"one\teins\nfive\tf\xfcnf\n")
+    name = write(
+        tmp_path / "x.jsonl", b'{"en": "\\ud83d", "de": ""}\n{"en": "five", "de": "f\xfcnf"}\n'
+    )
     table = table_files([name], Columns(("en", "de")), "utf-8")
     ((block,), _) = cut_blocks("train", table, 9, str(tmp_path))
+    assert read_span(block.source) == ["?", "five"]
     with pytest.raises(UserError, match=f"{name}, line 2: byte 0xfc is not UTF-8"):
         read_span(block.target)
-    assert read_span(block.target, strict=False) == ["eins", "f\udcfcnf"]
+    assert read_span(block.target, strict=False) == ["", "f\udcfcnf"]
 
 
 @pytest.mark.parametrize(
