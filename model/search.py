@@ -6,15 +6,15 @@ The past is never reordered: what was written for hypothesis w at position t sta
 `ancestors` says which of these entries the past of each live hypothesis is made of.
 
 A sentence's result does not depend on the sentences beside it: each has its own length limit and
-its own stopping rule. Once half of the sentences are done, the others go on alone; and the past has
-room for a part of the longest translation at first. All shapes are static nevertheless: search is
-a chain of loops, each with shapes of its own.
+its own stopping rule. Search goes in rounds, each of shapes that stay: a round has room for a few
+positions more and leaves out the sentences that are done.
 """
 
 import dataclasses
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import keras
 from keras import ops
 
 from model.beam import Beam, Cache, Sentences, extend, last_tokens, make_room, take_sentences
@@ -32,9 +32,9 @@ from model.sampling import drawn_candidates, random_numbers, sentence_keys
 
 Tensor = Any
 
-# The loops of search one after another; each costs another copy of the step in the graph. Each
-# holds the longest translation divided by this, of all sentences; one more, half of the sentences.
-_ROOMS = (3, 1)
+# Positions in a round, at most: between two rounds the past is copied, and in each step of a round
+# all that it has room for is read.
+_ROUND = 32
 
 
 class Prediction(NamedTuple):
@@ -101,15 +101,21 @@ def search(
     """
     run = _Search(step, end_id, config)
     beam = run.init(cache, length_limits, prefix, source)
-    batch, _, longest = ops.shape(beam.live_tokens)
-    half = (batch + 1) // 2
-    for share in _ROOMS:
-        room = (longest + share - 1) // share
-        beam = run.advance(make_room(beam, room), until=room, until_unfinished=half)
-    done_last = ops.argsort(ops.cast(run.is_done(beam), "int32"))
-    rest = take_sentences(beam, done_last[:half])
-    rest = run.advance(rest, until=longest, until_unfinished=0)
-    return _in_order([take_sentences(beam, done_last[half:]), rest])
+    found = Translations(beam.finished_tokens, beam.finished_scores)
+
+    def any_left(_: Translations, beam: Beam) -> Tensor:
+        return ops.shape(beam.live_log_probs)[0] > 0
+
+    def play_round(found: Translations, beam: Beam) -> tuple[Translations, Beam]:
+        beam = run.advance(beam)
+        places = beam.sentences.number[:, None]
+        best = (beam.finished_tokens, beam.finished_scores)
+        found = Translations(*map(ops.scatter_update, found, (places, places), best))
+        (left,) = ops.nonzero(~run.is_done(beam))
+        return found, run.make_room(take_sentences(beam, left))
+
+    found, _ = _while_loop(any_left, play_round, (found, run.make_room(beam)))
+    return found
 
 
 @dataclasses.dataclass(frozen=True)
@@ -151,12 +157,21 @@ class _Search:
             cache=cache,
         )
 
-    def advance(self, beam: Beam, *, until: int | Tensor, until_unfinished: int | Tensor) -> Beam:
-        """Grows the beam until a position, or until at most so many sentences are not done."""
+    def make_room(self, beam: Beam) -> Beam:
+        """Lengthens the past of a beam for its next round."""
+        return make_room(beam, self.end_of_round(beam))
+
+    def end_of_round(self, beam: Beam) -> Tensor:
+        """The position, int scalar, that a round beginning with `beam` goes to at most."""
+        return ops.minimum(beam.position + _ROUND, ops.shape(beam.live_tokens)[2])
+
+    def advance(self, beam: Beam) -> Beam:
+        """Grows the beam until the end of its round, or until half of its sentences are done."""
+        until, half = self.end_of_round(beam), ops.shape(beam.live_log_probs)[0] // 2
 
         def goes_on(*beam: Any) -> Tensor:
             unfinished = ops.sum(ops.cast(~self.is_done(Beam(*beam)), "int32"))
-            return (Beam(*beam).position < until) & (unfinished > until_unfinished)
+            return (Beam(*beam).position < until) & (unfinished > half)
 
         return Beam(*ops.while_loop(goes_on, lambda *beam: self.grow(Beam(*beam)), tuple(beam)))
 
@@ -243,14 +258,10 @@ class _Search:
         )
 
 
-def _in_order(beams: list[Beam]) -> Translations:
-    """Joins what was found for parts of a batch, in the order that its sentences had."""
-    number, tokens, scores = (
-        ops.concatenate(parts, axis=0)
-        for parts in zip(
-            *((b.sentences.number, b.finished_tokens, b.finished_scores) for b in beams),
-            strict=True,
-        )
-    )
-    order = ops.argsort(number)
-    return Translations(ops.take(tokens, order, axis=0), ops.take(scores, order, axis=0))
+def _while_loop(cond: Callable[..., Tensor], body: Callable[..., Any], state: Any) -> Any:
+    """As `ops.while_loop`, but the shapes of the state may change."""
+    if keras.backend.backend() == "tensorflow":
+        return ops.while_loop(cond, body, state)
+    while cond(*state):
+        state = body(*state)
+    return state

@@ -163,7 +163,15 @@ def test_finished_sentences_leave_no_work_behind() -> None:
     language.logits[:, END] -= 30.0
     language.search(list(range(16)), limits, SearchConfig(1))
     assert language.steps == 30
-    assert language.sentences <= 16 + 29 * 8 + 16
+    assert language.sentences == 16 + 29
+
+
+def test_a_step_reads_little_more_than_has_been_written() -> None:
+    language = ToyLanguage(vocabulary_size=6, seed=2)
+    language.logits[:, END] -= 30.0
+    language.search([5, 900], [100, 40], SearchConfig(2))
+    assert len(language.rooms) == 100
+    assert all(0 < room - at <= 32 for at, room in enumerate(language.rooms))
 
 
 def test_beam_of_1_takes_the_best_token_until_the_end() -> None:

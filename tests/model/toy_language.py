@@ -30,11 +30,13 @@ class ToyLanguage:
         self.attention = random.dirichlet([0.3] * SOURCE_LENGTH, _STATES).astype(np.float32)
         self.steps = 0
         self.sentences = 0  # how many went through all steps together
+        self.rooms: list[int] = []  # positions that there was room for at each step
 
     def step(self, tokens: Any, position: Any, ancestors: Any, cache: Cache) -> Prediction:
         self.steps += 1
         self.sentences += tokens.shape[0] or 0
         batch, width = ops.shape(tokens)
+        self.rooms.append(ops.shape(cache.past)[2] // width)
         parents = ops.take(ancestors, ops.maximum(position - 1, 0), axis=2)  # [B, W]
         entries = ops.maximum(position - 1, 0) * width + parents
         before = ops.take_along_axis(cache.past[:, 0, :, 0], entries, axis=1)
