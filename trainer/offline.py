@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 class Model:
     """What to translate with: an exported model, or checkpoints of runs and how to search.
 
-    With prefixes, it takes what translations begin with as well.
+    With prefixes, it takes what translations begin with as well. A pinned model can be loaded only
+    as long as it is what it was then, so that all workers have the same, whenever they start.
 
     Raises:
         UserError: also later, on use: there is no such model.
@@ -39,6 +40,11 @@ class Model:
     trained: TrainedModels = TrainedModels()
     search: SearchConfig = SearchConfig()
     with_prefixes: bool = False
+    pin: bytes | None = None
+
+    def pinned(self) -> "Model":
+        """Returns the model as it is now."""
+        return dataclasses.replace(self, pin=self.identity())
 
     def load(self) -> "Translate":
         """Returns the function that translates."""
@@ -46,6 +52,12 @@ class Model:
         from trainer.saved_model import DEFAULT_SIGNATURE, WITH_PREFIX, load_saved_model
         from trainer.translator import load_translator
 
+        if self.pin and self.pin != self.identity():
+            place = self.saved_model or ", ".join(self.trained.run_dirs)
+            raise UserError(
+                f"the model in {place} has changed since this command began, and some text is "
+                "translated: wait until it is finished, and run the same command again"
+            )
         if self.saved_model:
             signature = WITH_PREFIX if self.with_prefixes else DEFAULT_SIGNATURE
             return load_saved_model(self.saved_model, signature)
@@ -82,7 +94,8 @@ class Lines:
 
     def read(self) -> list[str]:
         """Returns the lines."""
-        return _decode(storage.read_range(self.path, self.start, self.size), self.path)
+        data = storage.read_range(self.path, self.start, self.size)
+        return _decode(data, self.path, before=self.start)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,12 +117,12 @@ def check_output(path: str, *, begun: bool) -> None:
 
     Args:
         path: the file.
-        begun: whether there are parts of it, which were left between writing it and deleting them.
+        begun: whether its parts may be there still, left between writing it and deleting them.
 
     Raises:
         UserError: it is a folder, or exists.
     """
-    if Path(path).is_dir():
+    if path.endswith("/") or Path(path).is_dir():
         raise UserError(f"{path} is a folder: expected a file to write translations to")
     if storage.is_file(path) and not begun:
         raise UserError(f"{path} exists: delete it, or write to another file")
@@ -129,8 +142,7 @@ def read_blocks(
             return
         before = number * block_lines
         columns = [
-            _decode(each, name, first_line=before + 1)
-            for each, name in zip(data, names, strict=True)
+            _decode(each, name, before=before) for each, name in zip(data, names, strict=True)
         ]
         lengths = [len(column) for column in columns]
         if min(lengths) < max(lengths):
@@ -148,7 +160,7 @@ def list_blocks(paths: Sequence[str], block_lines: int, model: Model) -> list[Te
     Raises:
         UserError: as `read_blocks`, or there is no such model.
     """
-    identity, starts, first = model.identity(), [0 for _ in paths], 0
+    identity, starts, first = model.pin or model.identity(), [0 for _ in paths], 0
     blocks: list[TextBlock] = []
     with contextlib.ExitStack() as stack:
         files = [stack.enter_context(storage.open_file(path)) for path in paths]
@@ -210,12 +222,20 @@ def _digest(data: bytes) -> bytes:
     return hashlib.sha256(data).digest()
 
 
-def _decode(data: bytes, name: str, first_line: int = 1) -> list[str]:
+def _decode(data: bytes, name: str, *, before: int) -> list[str]:
+    """Returns the lines of a part of a file; a byte order mark begins no text, only a file.
+
+    Args:
+        data: the part, of whole lines.
+        name: the file.
+        before: how many lines, or bytes, come before it.
+    """
     try:
-        return data.decode("utf-8").removesuffix("\n").split("\n") if data else []
+        text = data.decode("utf-8" if before else "utf-8-sig")
     except UnicodeDecodeError as error:
-        line = first_line + data[: error.start].count(b"\n")
+        line = before + 1 + error.object[: error.start].count(b"\n")
         raise UserError(
-            f"{name} line {line} is not UTF-8 (byte {data[error.start]:#04x}); "
+            f"{name} line {line} is not UTF-8 (byte {error.object[error.start]:#04x}); "
             "convert it, for example with iconv"
         ) from error
+    return text.removesuffix("\n").split("\n") if data else []

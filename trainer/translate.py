@@ -7,11 +7,11 @@ r"""Translates text, one sentence a line, with a run or with an exported SavedMo
     python -m trainer.translate --run_dir=runs/a --ensemble=runs/b,runs/c --prefix_file=begun.de \
         --input_file=news.en --output_file=news.de
 
-Line n of the output translates line n of the input; with --n_best=N it has N lines for each, in
-Moses' format: the number of the line, from 0, the translation and its score, with ||| between them.
-With --output_file, finished blocks of lines
-are kept in OUTPUT_FILE.parts: killed at any moment, the same command goes on, and OUTPUT_FILE,
-which must not exist, appears as a whole at the end. With --runner, blocks are translated on the
+Line n of the output translates line n of the input; with --n_best=N it has at most N lines for each
+(one for a blank line), in Moses' format: the number of the line, from 0, the translation and its
+score, with ||| between them. With --output_file, finished blocks of lines are kept in
+OUTPUT_FILE.parts: killed at any moment, the same command goes on, and OUTPUT_FILE, which must not
+exist, appears as a whole at the end. With --runner, blocks are translated on the
 workers of a Beam runner; options of Apache Beam may follow.
 """
 
@@ -20,6 +20,7 @@ import dataclasses
 import logging as standard_logging
 import sys
 from dataclasses import field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from absl import flags, logging
@@ -102,9 +103,9 @@ def main(argv: list[str]) -> None:
         cli.refuse_unknown(argv[1], usage.our_flags(flags.FLAGS))
     model = _read_model(files.saved_model, with_prefixes=files.prefix_file is not None)
     if files.output_file:
-        _translate_file(files, files.output_file, model, argv[1:])
+        translate_file(files, files.output_file, model, argv[1:])
     else:
-        _translate_stream(files, model)
+        translate_stream(files, model)
 
 
 def _read_model(saved_model: str | None, *, with_prefixes: bool) -> offline.Model:
@@ -121,13 +122,13 @@ def _read_model(saved_model: str | None, *, with_prefixes: bool) -> offline.Mode
     search = cli.override_from_flags(load_run(trained.run_dir).search)
     if search.n_best > 1 and with_prefixes:
         raise UserError(
-            f"received --n_best={search.n_best} and --prefix_file: leave one out; a translation "
-            "with a prefix is one alone"
+            f"received --prefix_file and --n_best={search.n_best}, from the command line or the "
+            "run: expected --n_best=1; a translation with a prefix is one alone"
         )
     return offline.Model(None, trained, search, with_prefixes)
 
 
-def _translate_stream(files: TextFiles, model: offline.Model) -> None:
+def translate_stream(files: TextFiles, model: offline.Model) -> None:
     """Translates block by block to standard output."""
     from tqdm import tqdm
 
@@ -147,7 +148,7 @@ def _translate_stream(files: TextFiles, model: offline.Model) -> None:
             first += len(found)
 
 
-def _translate_file(
+def translate_file(
     files: TextFiles, output: str, model: offline.Model, beam_arguments: list[str]
 ) -> None:
     """Translates into parts, those that are missing, then joins them."""
@@ -155,10 +156,19 @@ def _translate_file(
     folder = f"{output}.parts"
     done = storage.entries(folder)
     offline.check_output(output, begun=bool(done))
-    paths = [path or _keep_standard_input(folder) for path in files.columns]
-    blocks = offline.list_blocks(paths, files.block_lines, model)
-    storage.make_folder(folder)
+    model = model.pinned()
+    try:
+        paths = [
+            _readable_again(path, f"{folder}/column-{n}") for n, path in enumerate(files.columns)
+        ]
+        blocks = offline.list_blocks(paths, files.block_lines, model)
+    except UserError:
+        if not done:
+            storage.delete(folder)
+        raise
     waiting = [block for block in blocks if block.name not in done]
+    offline.check_output(output, begun=bool(blocks) and not waiting)
+    storage.make_folder(folder)
     if len(waiting) < len(blocks):
         logging.info(
             "%d of %d blocks were finished before", len(blocks) - len(waiting), len(blocks)
@@ -176,12 +186,14 @@ def _translate_file(
     logging.info("%d translations written: %s", sum(block.lines for block in blocks), output)
 
 
-def _keep_standard_input(folder: str) -> str:
-    """Writes standard input to a file in `folder` and returns its path."""
-    storage.make_folder(folder)
-    path = f"{folder}/standard-input"
-    storage.write_atomically(path, sys.stdin.buffer.read())
-    return path
+def _readable_again(path: str | None, copy: str) -> str:
+    """Returns the path of a text that every worker can read, of a pipe or None that of a copy."""
+    if path and not path.startswith("/dev/") and not Path(path).is_fifo():
+        return path
+    storage.make_folder(Path(copy).parent)
+    with open(path, "rb") if path else contextlib.nullcontext(sys.stdin.buffer) as text:
+        storage.write_atomically(copy, iter(lambda: text.read(1 << 20), b""))
+    return copy
 
 
 def _beam_options(files: TextFiles, arguments: list[str]) -> "PipelineOptions | None":

@@ -242,12 +242,11 @@ def test_translate_gives_the_n_best(trained: Path, tmp_path: Path) -> None:
 def test_translate_reads_and_writes_files_with_prefixes_and_an_ensemble(
     trained: Path, tmp_path: Path
 ) -> None:
-    (tmp_path / "in").write_text("The dog sleeps.\n", "utf-8")
     (tmp_path / "prefixes").write_text("Der Hund\n", "utf-8")
     translated = succeed(
         "-m", "trainer.translate", f"--run_dir={trained}", "--checkpoint=last",
         f"--ensemble={trained}", f"--prefix_file={tmp_path / 'prefixes'}",
-        f"--input_file={tmp_path / 'in'}", f"--output_file={tmp_path / 'out'}",
+        "--input_file=/dev/stdin", f"--output_file={tmp_path / 'out'}", stdin="The dog sleeps.\n",
     )  # fmt: skip
     assert translated == ""
     (line,) = (tmp_path / "out").read_text("utf-8").splitlines()

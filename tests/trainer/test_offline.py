@@ -118,9 +118,10 @@ def test_an_output_that_exists_is_refused_unless_it_was_being_written(text: str)
 
 
 @pytest.mark.parametrize("begun", [False, True])
-def test_an_output_that_is_a_folder_is_refused(tmp_path: Path, begun: bool) -> None:
+@pytest.mark.parametrize("name", ["", "new/"])
+def test_an_output_that_is_a_folder_is_refused(tmp_path: Path, begun: bool, name: str) -> None:
     with pytest.raises(UserError, match="is a folder"):
-        offline.check_output(str(tmp_path), begun=begun)
+        offline.check_output(f"{tmp_path}/{name}", begun=begun)
 
 
 def test_a_changed_line_changes_its_block_s_name_alone(text: str) -> None:
@@ -184,6 +185,21 @@ def test_what_is_no_utf_8_is_refused_by_its_line(tmp_path: Path) -> None:
         list_blocks([str(tmp_path / "in")], 3, StoredModel(None))
 
 
+@pytest.mark.parametrize("block_lines", [1, 2, 100])
+def test_a_byte_order_mark_belongs_to_the_file_not_to_its_first_line(
+    tmp_path: Path, parts: str, block_lines: int
+) -> None:
+    (tmp_path / "in").write_bytes("\ufeffa\nb\n\ufeffc\nd".encode())
+    blocks = list_blocks([str(tmp_path / "in")], block_lines, StoredModel(None))
+    for block in blocks:
+        translate_block(block, parts, shout)
+    offline.join_parts(blocks, parts, str(tmp_path / "out"))
+    assert (tmp_path / "out").read_text("utf-8") == "A\nB\n\ufeffC\nD\n"
+    (tmp_path / "in").write_bytes("\ufeffa\nb\n".encode() + b"\xff\n")
+    with pytest.raises(UserError, match=r"in line 3 is not UTF-8 \(byte 0xff\)"):
+        list_blocks([str(tmp_path / "in")], block_lines, StoredModel(None))
+
+
 def test_sentences_that_were_cut_are_told_of(caplog: pytest.LogCaptureFixture) -> None:
     def cut_first(text: tf.Tensor) -> dict[str, tf.Tensor]:
         return shout(text) | {"source_tokens_cut": tf.one_hot(0, tf.size(text), 3, dtype=tf.int32)}
@@ -211,6 +227,19 @@ def test_a_run_s_identity_is_its_weights_and_search(
     assert [identity == identities[0] for identity in identities] == [True, True, False, False]
     ensemble = TrainedModels(str(run.directory), "last", (str(run.directory),))
     assert Model(None, ensemble).identity() != identities[-1]
+
+
+def test_a_pinned_model_is_refused_when_it_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trainer.saved_model.load_saved_model", lambda *given: shout)
+    (tmp_path / "saved_model.pb").touch()
+    (tmp_path / "fingerprint.pb").write_bytes(b"1")
+    model = Model(str(tmp_path)).pinned()
+    assert model.load() is shout
+    (tmp_path / "fingerprint.pb").write_bytes(b"2")
+    with pytest.raises(UserError, match=f"the model in {tmp_path} has changed"):
+        model.load()
 
 
 def test_an_exported_model_is_loaded_by_the_signature_that_takes_what_is_given(
