@@ -176,7 +176,10 @@ class SearchConfig:
     )
     min_length: int = field(
         default=1,
-        metadata={"help": "Shortest translation, in tokens, the end symbol included."},
+        metadata={
+            "help": "Shortest translation, in tokens, the end symbol included; the longest, of its "
+            "source and extra_length, goes before it."
+        },
     )
     extra_length: int = field(
         default=50,
@@ -219,8 +222,13 @@ class SearchConfig:
     )
 
     def __post_init__(self) -> None:
-        for name in ("beam_size", "n_best", "min_length", "max_source_length"):
+        for name in ("beam_size", "n_best", "min_length"):
             _require(getattr(self, name) >= 1, f"{name} must be at least 1", getattr(self, name))
+        _require(
+            self.max_source_length >= 2,
+            "max_source_length must be at least 2, a token and the end symbol",
+            self.max_source_length,
+        )
         at_least_0 = ("length_penalty", "coverage_penalty", "extra_length", "no_repeat_ngram")
         for name in (*at_least_0, "temperature", "top_k"):
             _require(getattr(self, name) >= 0, f"{name} must be at least 0", getattr(self, name))

@@ -98,7 +98,12 @@ def given_flags(config_class: type, flag_values: flags.FlagValues = flags.FLAGS)
     return [name for name in names if flag_values[name].present]
 
 
-def run(main: Callable[[list[str]], int | None], *, allow_unknown: bool = False) -> None:
+def run(
+    main: Callable[[list[str]], int | None],
+    *,
+    allow_unknown: bool = False,
+    if_interrupted: str = "",
+) -> None:
     """Parses the command line, runs `main` and exits; a user's mistake becomes one line.
 
     Exit codes: 0 or what `main` returns; 2 for a mistake of the user's; 130 for an interrupt;
@@ -107,6 +112,7 @@ def run(main: Callable[[list[str]], int | None], *, allow_unknown: bool = False)
     Args:
       main: receives the program name and the arguments that are not flags of ours.
       allow_unknown: hand unknown arguments to `main` (which passes them on) instead of refusing.
+      if_interrupted: what to tell the user of what was done.
     """
     flags.FLAGS.set_gnu_getopt(True)
     flags.FLAGS.set_default("verbosity", logging.INFO)
@@ -116,7 +122,7 @@ def run(main: Callable[[list[str]], int | None], *, allow_unknown: bool = False)
     except UserError as error:
         _exit(str(error), 2)
     except KeyboardInterrupt:
-        _exit("interrupted; running the same command again continues the work", 130)
+        _exit("; ".join(filter(None, ["interrupted", if_interrupted])), 130)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)

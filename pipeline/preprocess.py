@@ -42,4 +42,8 @@ def main(argv: list[str]) -> None:
 
 if __name__ == "__main__":
     cli.define_flags(PreprocessConfig)
-    cli.run(main, allow_unknown=True)
+    cli.run(
+        main,
+        allow_unknown=True,
+        if_interrupted="running the same command again continues the work",
+    )

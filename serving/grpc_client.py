@@ -4,11 +4,14 @@ pip install '.[serving]'
 python serving/grpc_client.py localhost:8500 translator < sentences.txt
 """
 
+import itertools
 import sys
 
 import grpc
 import tensorflow as tf
 from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
+
+SENTENCES_PER_REQUEST = 64  # TF Serving refuses more than max_batch_size (batching.config)
 
 
 def translate(
@@ -44,12 +47,13 @@ def main(arguments: list[str]) -> None:
     if len(arguments) != 2:
         sys.exit("usage: python serving/grpc_client.py HOST:PORT MODEL < sentences.txt")
     address, model = arguments
-    try:
-        translations = translate([line.rstrip("\n") for line in sys.stdin], address, model)
-    except grpc.RpcError as error:
-        sys.exit(f"error: no translation from {address}: {error.details()}")
-    for line, _ in translations:
-        print(line)
+    lines = (line.rstrip("\n") for line in sys.stdin)
+    while sentences := list(itertools.islice(lines, SENTENCES_PER_REQUEST)):
+        try:
+            translations = translate(sentences, address, model)
+        except grpc.RpcError as error:
+            sys.exit(f"error: no translation from {address}: {error.details()}")
+        print(*(text for text, _ in translations), sep="\n", flush=True)
 
 
 if __name__ == "__main__":

@@ -5,9 +5,12 @@
 Needs nothing but Python.
 """
 
+import itertools
 import json
 import sys
 import urllib.request
+
+SENTENCES_PER_REQUEST = 64  # TF Serving refuses more than max_batch_size (batching.config)
 
 
 def translate(sentences: list[str], model_url: str) -> list[str]:
@@ -28,12 +31,13 @@ def main(arguments: list[str]) -> None:
     """Prints the translations, or exits with one line that says why there are none."""
     if len(arguments) != 1:
         sys.exit("usage: python serving/rest_client.py MODEL_URL < sentences.txt")
-    try:
-        translations = translate([line.rstrip("\n") for line in sys.stdin], arguments[0])
-    except (OSError, ValueError) as error:  # urllib's are OSErrors
-        sys.exit(f"error: no translation from {arguments[0]}: {error}")
-    for line in translations:
-        print(line)
+    lines = (line.rstrip("\n") for line in sys.stdin)
+    while sentences := list(itertools.islice(lines, SENTENCES_PER_REQUEST)):
+        try:
+            translations = translate(sentences, arguments[0])
+        except (OSError, ValueError) as error:  # urllib's are OSErrors
+            sys.exit(f"error: no translation from {arguments[0]}: {error}")
+        print(*translations, sep="\n", flush=True)
 
 
 if __name__ == "__main__":

@@ -21,14 +21,15 @@ from pipeline.errors import UserError
 from pipeline.schema import END_ID, PADDING_ID, SIDES, UNKNOWN_ID, write_atomically
 from pipeline.subwords import load_subwords
 from trainer.run_directory import Run
+from trainer.translator import Translator
 
 
-def save_ctranslate2(run: Run, transformer: Transformer, directory: Path, *, weights: str) -> None:
+def save_ctranslate2(run: Run, translator: Translator, directory: Path, *, weights: str) -> None:
     """Writes a directory that `ctranslate2.Translator` loads, and the subwords beside it.
 
     Args:
-        run: whose vocabularies and length limits the model has.
-        transformer: its model.
+        run: whose subwords the model has.
+        translator: its model and the length limits of its search.
         directory: does not exist yet.
         weights: type that CTranslate2 stores weights in, such as "float32" or "int8".
 
@@ -36,9 +37,9 @@ def save_ctranslate2(run: Run, transformer: Transformer, directory: Path, *, wei
         UserError: ctranslate2 is not installed, or cannot express the architecture.
     """
     specs = _import_specs()
-    _check(run.transformer)
-    longest = run.search.max_source_length + run.search.extra_length
-    spec = _fill(specs, transformer, longest=longest)
+    _check(translator.transformer.config)
+    longest = translator.search.max_source_length + translator.search.extra_length
+    spec = _fill(specs, translator.transformer, longest=longest)
     pieces = {side: _pieces(run, side) for side in SIDES}
     spec.register_source_vocabulary(pieces["source"])
     spec.register_target_vocabulary(pieces["target"])

@@ -24,7 +24,7 @@ from pipeline.inputs import Text
 from pipeline.registry import evaluation_part, fetch_part
 from pipeline.schema import Dataset, load_dataset, write_atomically
 from trainer.config import TrainedModels
-from trainer.run_directory import check_vocabularies, load_run
+from trainer.run_directory import check_dataset, load_run
 from trainer.startup import start_tensorflow
 from trainer.texts import read_text
 
@@ -87,7 +87,7 @@ def main(_: list[str]) -> None:
     run = load_run(model.run_dir)
     search = cli.override_from_flags(run.search)
     dataset = load_dataset(config.dataset_dir or run.training.dataset_dir)
-    check_vocabularies(run, dataset)
+    check_dataset(run, dataset)
     texts = {name: _read(name, dataset, config.cache_dir) for name in config.split}
     baselines = {
         name: _read_baseline(config.baseline_run_dir, name, source)

@@ -21,7 +21,7 @@ from typing import Literal
 from absl import logging
 
 from model.config import SearchConfig
-from pipeline import cli
+from pipeline import cli, storage
 from pipeline.errors import UserError
 from pipeline.schema import write_atomically
 from trainer.config import TrainedModels
@@ -36,7 +36,7 @@ class ExportTarget:
     """What to export, and where to.
 
     Raises:
-        ValueError: if the format has no such weights.
+        ValueError: if the format has no such weights, or the directory is a URL.
     """
 
     output_dir: str = field(
@@ -58,6 +58,11 @@ class ExportTarget:
     )
 
     def __post_init__(self) -> None:
+        if storage.is_url(self.output_dir):
+            raise ValueError(
+                f"received --output_dir={self.output_dir}: expected a folder of a file system; "
+                "copy what is written there into the store afterwards"
+            )
         if (self.format, self.weights) == ("saved_model", "int8"):
             raise ValueError(
                 "received --weights=int8: a SavedModel stores float32, bfloat16 or float16; "
@@ -93,7 +98,7 @@ def main(_: list[str]) -> None:
 
     translator, checkpoint = load_translator(run, model, search)
     if target.format == "ctranslate2":
-        save_ctranslate2(run, translator.transformer, temporary, weights=target.weights)
+        save_ctranslate2(run, translator, temporary, weights=target.weights)
     else:
         logging.set_verbosity(logging.WARNING)  # saving tells of every renamed input
         save_translator(translator, temporary, weights=target.weights)

@@ -10,7 +10,7 @@ import contextlib
 import dataclasses
 import fcntl
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -133,7 +133,7 @@ def load_run(directory: str | Path) -> Run:
     """Reads the configuration of an existing run.
 
     Raises:
-        UserError: if there is no run in `directory`.
+        UserError: if there is no run in `directory`, or one of another version.
     """
     directory = _local(directory)
     path = directory / "run.json"
@@ -142,18 +142,37 @@ def load_run(directory: str | Path) -> Run:
             f"no run in {directory} (it has no run.json): "
             f"train one with python -m trainer.task --run_dir={directory} …"
         )
-    values = json.loads(path.read_text("utf-8"))
-    return Run(
-        directory=directory,
-        transformer=TransformerConfig(**values["transformer"]),
-        training=TrainingConfig(**values["training"]),
-        search=SearchConfig(**values["search"]),
-        data=values["data"],
+    try:
+        values = json.loads(path.read_text("utf-8"))
+        return Run(
+            directory=directory,
+            transformer=TransformerConfig(**values["transformer"]),
+            training=TrainingConfig(**values["training"]),
+            search=SearchConfig(**values["search"]),
+            data=values["data"],
+        )
+    except (TypeError, ValueError, KeyError) as error:
+        raise UserError(
+            f"{path} cannot be read ({error}): expected what this version of Beamformer writes; "
+            "use the version that trained the run, or restore the file"
+        ) from error
+
+
+def check_languages(run: Run, other: str | Path, languages: Mapping[str, str]) -> None:
+    """Raises UserError if `other`, a dataset or a run, is of other languages, such as reversed."""
+    ours, theirs = (
+        f"{of['source_language']} → {of['target_language']}" for of in (run.data, languages)
     )
+    if ours != theirs:
+        raise UserError(
+            f"{other} is {theirs}, {run.directory} is {ours}: expected the same of both"
+        )
 
 
-def check_vocabularies(run: Run, dataset: Dataset) -> None:
-    """Raises UserError if a dataset was encoded with other subwords than the run's."""
+def check_dataset(run: Run, dataset: Dataset) -> None:
+    """Raises UserError if a dataset has other languages or subwords than the run's."""
+    languages = {f"{side}_language": getattr(dataset, f"{side}_language") for side in SIDES}
+    check_languages(run, dataset.directory, languages)
     if dataset.vocabularies != run.vocabularies:
         files = dict.fromkeys(str(run.subwords_path(side)) for side in SIDES)
         sharing = "" if len(files) == 1 else " --shared_vocabulary=false"

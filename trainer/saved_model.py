@@ -12,6 +12,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from pipeline import storage
 from pipeline.errors import UserError
 from pipeline.schema import END_ID, write_atomically
 from trainer import warmup
@@ -101,10 +102,15 @@ def find_fingerprint(directory: str) -> Path:
         UserError: if there is none.
     """
     if not (Path(directory) / "saved_model.pb").exists():
-        raise UserError(
-            f"no SavedModel in {directory} (it has no saved_model.pb): "
-            f"make one with python -m trainer.export --output_dir={directory} --run_dir=…"
+        versions = sorted(path.parent for path in Path(directory).glob("*/saved_model.pb"))
+        remedy = (
+            f"did you mean {versions[-1]}?"
+            if versions
+            else f"make one with python -m trainer.export --output_dir={directory} --run_dir=…"
         )
+        if storage.is_url(directory):
+            remedy = "copy it from the store to a folder first"
+        raise UserError(f"no SavedModel in {directory} (it has no saved_model.pb): {remedy}")
     return Path(directory) / "fingerprint.pb"
 
 

@@ -12,13 +12,11 @@ import dataclasses
 import json
 import sys
 from dataclasses import field
-from typing import Any
 
 from absl import logging
 
 from model.config import SearchConfig
 from pipeline import cli, storage
-from pipeline.schema import write_atomically
 from trainer.config import TrainedModels
 from trainer.offline import read_blocks
 from trainer.run_directory import load_run
@@ -51,13 +49,13 @@ def main(_: list[str]) -> None:
     from trainer.translator import load_translator
 
     translator = load_translator(run, model, search)[0]
-    rows: list[dict[str, Any]] = score_all(translator, run.subwords_path("target"), source, target)
-    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+    rows = score_all(translator, run.subwords_path("target"), source, target)
+    lines = (f"{json.dumps(row, ensure_ascii=False)}\n".encode() for row in rows)
     if files.output_file:
-        write_atomically(files.output_file, text)
-        logging.info("%d scores written: %s", len(rows), files.output_file)
+        storage.write_atomically(files.output_file, lines)
+        logging.info("%d scores written: %s", len(source), files.output_file)
     else:
-        sys.stdout.buffer.write(text)
+        sys.stdout.buffer.writelines(lines)
 
 
 def read_pairs(source_file: str, target_file: str) -> tuple[list[str], list[str]]:

@@ -1,6 +1,6 @@
 """Force-decoding: what a model thinks of given translations, token by token."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,13 @@ from pipeline.schema import PADDING_ID
 from pipeline.subwords import load_subwords
 from trainer.translator import Translator
 
-_PAIRS_PER_BATCH = 64
+_PAIRS_PER_BLOCK = 2_000
+_TOKENS_PER_BATCH = 4_096  # padded, of targets: whose logits are in memory at once
 
 
 def score_all(
     translator: Translator, subwords_path: Path, source: Sequence[str], target: Sequence[str]
-) -> list[dict[str, Any]]:
+) -> Iterator[dict[str, Any]]:
     """Scores any number of translations, in batches of similar length, and keeps their order.
 
     Args:
@@ -27,32 +28,50 @@ def score_all(
         source: one sentence each.
         target: likewise, their translations.
 
-    Returns:
+    Yields:
         per pair `log_prob`, nats; `score`, `log_prob` divided by the length penalty; `tokens`, the
         subwords, the end symbol last; and `token_log_probs`, nats of each.
     """
-    subwords = load_subwords(subwords_path)
-    rows: dict[int, dict[str, Any]] = {}
-    too_long = 0
-    order = sorted(range(len(source)), key=lambda row: len(source[row]) + len(target[row]))
-    for start in range(0, len(order), _PAIRS_PER_BATCH):
-        batch = order[start : start + _PAIRS_PER_BATCH]
-        ids = translator.target_ops.tokenize(tf.constant([target[row] for row in batch]))
-        source_ids, cut = translator.source_ids(tf.constant([source[row] for row in batch]))
+    subwords, too_long = load_subwords(subwords_path), 0
+    for start in range(0, len(source), _PAIRS_PER_BLOCK):
+        sources, targets = (
+            tf.constant(side[start : start + _PAIRS_PER_BLOCK]) for side in (source, target)
+        )
+        source_ids, cut = translator.source_ids(sources)
+        target_ids = translator.target_ops.tokenize(targets).numpy()
         too_long += int(np.count_nonzero(cut))
-        log_probs = translator.token_log_probs(source_ids, ids)
-        lengths = np.count_nonzero(ids != PADDING_ID, axis=1)
-        penalties = length_penalty(lengths, translator.search).numpy()
-        for row, tokens, each, length, penalty in zip(
-            batch, ids.numpy(), log_probs.numpy(), lengths, penalties, strict=True
-        ):
-            total = float(each.sum())
-            rows[row] = {
-                "log_prob": total,
-                "score": total / float(penalty),
-                "tokens": subwords.pieces(tokens[:length].tolist()),
-                "token_log_probs": each[:length].tolist(),
-            }
+        rows: dict[int, dict[str, Any]] = {}
+        for batch in _batches(np.count_nonzero(target_ids != PADDING_ID, axis=1)):
+            ids = _trimmed(target_ids[batch])
+            log_probs = translator.token_log_probs(_trimmed(source_ids.numpy()[batch]), ids).numpy()
+            lengths = np.count_nonzero(ids != PADDING_ID, axis=1)
+            penalties = length_penalty(lengths, translator.search).numpy()
+            for row, tokens, each, length, penalty in zip(
+                batch, ids, log_probs, lengths, penalties, strict=True
+            ):
+                total = float(each.sum())
+                rows[row] = {
+                    "log_prob": total,
+                    "score": total / float(penalty),
+                    "tokens": subwords.pieces(tokens[:length].tolist()),
+                    "token_log_probs": each[:length].tolist(),
+                }
+        yield from (rows[row] for row in range(len(rows)))
     if too_long:
         logging.warning("%d sources were longer than --max_source_length and cut there", too_long)
-    return [rows[row] for row in range(len(source))]
+
+
+def _batches(lengths: np.ndarray) -> Iterator[list[int]]:
+    """Yields rows of similar length, as many as have room together."""
+    batch: list[int] = []
+    for row in np.argsort(lengths, kind="stable").tolist():
+        if batch and (len(batch) + 1) * lengths[row] > _TOKENS_PER_BATCH:
+            yield batch
+            batch = []
+        batch.append(row)
+    yield batch
+
+
+def _trimmed(ids: np.ndarray) -> np.ndarray:
+    """Leaves out columns of nothing but padding."""
+    return ids[:, : np.count_nonzero(ids != PADDING_ID, axis=1).max()]

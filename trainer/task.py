@@ -45,4 +45,4 @@ def main(_: list[str]) -> int:
 if __name__ == "__main__":
     for config in (TrainingConfig, TransformerConfig, SearchConfig):
         cli.define_flags(config)
-    cli.run(main)
+    cli.run(main, if_interrupted="running the same command again continues the work")

@@ -211,4 +211,8 @@ def _beam_options(files: TextFiles, arguments: list[str]) -> "PipelineOptions | 
 if __name__ == "__main__":
     for config in (TextFiles, TrainedModels, SearchConfig):
         cli.define_flags(config)
-    cli.run(main, allow_unknown=True)
+    cli.run(
+        main,
+        allow_unknown=True,
+        if_interrupted="with --output_file, running the same command again continues the work",
+    )

@@ -20,7 +20,7 @@ from pipeline.schema import END_ID, PADDING_ID, SIDES
 from trainer.checkpoint_files import Checkpoint
 from trainer.checkpoints import find_checkpoint, load_weights
 from trainer.config import TrainedModel
-from trainer.run_directory import Run, load_run
+from trainer.run_directory import Run, check_languages, load_run
 from trainer.text_ops import TextOps, count_ids, cut_ids, load_text_ops
 
 Tensors = dict[str, tf.Tensor]
@@ -93,6 +93,7 @@ class Translator(tf.Module):
         Returns:
             what `translate` does, of the translation with its prefix.
         """
+        _check_pairs(text, prefix)
         ids = self.target_ops.tokenize(prefix)[:, : self.search.max_source_length]
         return self._translate(text, tf.where(ids == END_ID, PADDING_ID, ids))
 
@@ -129,9 +130,10 @@ class Translator(tf.Module):
         Returns:
             `log_probability`, float32 `[B]`, in nats; `tokens`, int32 `[B]`, of the translation,
             end symbol included; `score`, float32 `[B]`, the one divided by the length penalty of
-            the other, as search scores. Of a translation longer than search could make it, the
-            beginning is scored.
+            the other, as search scores but for a coverage penalty. Of a translation longer than
+            search could make it, the beginning is scored.
         """
+        _check_pairs(text, translation)
         config = self.search
         longest = config.max_source_length + config.extra_length
         target, _ = cut_ids(self.target_ops.tokenize(translation), longest)
@@ -202,6 +204,11 @@ class Translator(tf.Module):
         }
 
 
+def _check_pairs(text: tf.Tensor, other: tf.Tensor) -> None:
+    expected = "expected as many of one input as of the other, that line by line belong together"
+    tf.debugging.assert_equal(tf.size(text), tf.size(other), expected)
+
+
 def make_transformer(run: Run) -> Transformer:
     """Makes a run's model with fresh weights."""
     source, target = (run.vocabularies[side] for side in SIDES)
@@ -232,10 +239,11 @@ def load_translator(
         config: how to search.
 
     Raises:
-        UserError: if a run has no such checkpoint, or other subwords than the first.
+        UserError: if a run has no such checkpoint, or other subwords or languages than the first.
     """
     others = [load_run(directory) for directory in model.run_dirs[1:]]
     for other in others:
+        check_languages(run, other.directory, other.data)
         if other.vocabularies != run.vocabularies:
             raise UserError(
                 f"--ensemble: {other.directory} has other subwords than {run.directory}; expected "

@@ -59,7 +59,7 @@ def make_engines(run_dir: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         for weights in WEIGHTS:
             directory = Path(folder, weights)
-            save_ctranslate2(run, translator.transformer, directory, weights=weights)
+            save_ctranslate2(run, translator, directory, weights=weights)
             engines[weights] = ctranslate2.Translator(str(directory), compute_type=weights)
     return engines
 

@@ -99,7 +99,8 @@ def ctranslate2(setup: Setup, beam_size: int, folder: Path, weights: str) -> Eng
     import ctranslate2
 
     directory = folder / f"ctranslate2-{beam_size}-{weights}"
-    save_ctranslate2(setup.run, setup.transformer, directory, weights=weights)
+    translator = make_translator(setup.run, setup.transformer)
+    save_ctranslate2(setup.run, translator, directory, weights=weights)
     engine = ctranslate2.Translator(
         str(directory), compute_type=weights, inter_threads=THREADS, intra_threads=1
     )

@@ -378,6 +378,7 @@ def test_a_run_of_another_configuration_is_refused(trained: Path, dataset: Path)
         (["trainer.translate", "--saved_model=none", "--output_file=tests"], "tests is a folder"),
         (["trainer.translate", "--saved_model=none", "--output_file=setup.py"], "setup.py exists"),
         (["trainer.translate", "--saved_model=none", "--worker_zone=a"], "unknown flag"),
+        (["trainer.export", "--output_dir=gs://b/1"], "expected a folder of a file system"),
         (["trainer.export", "--output_dir=x", "--weights=int8"], "--format=ctranslate2 has int8"),
         (
             ["trainer.export", "--output_dir=x", "--format=ctranslate2", "--ensemble=y"],

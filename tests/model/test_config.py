@@ -66,6 +66,7 @@ def test_impossible_architectures_are_refused(values: dict[str, Any], message: s
         ({"n_best": 0}, "n_best must be at least 1; received 0"),
         ({"n_best": 5}, r"n_best must be at most beam_size \(4\); received 5"),
         ({"min_length": 0}, "min_length must be at least 1; received 0"),
+        ({"max_source_length": 1}, "max_source_length must be at least 2, .*; received 1"),
         ({"coverage_penalty": -0.1}, "coverage_penalty must be at least 0; received -0.1"),
         ({"no_repeat_ngram": -1}, "no_repeat_ngram must be at least 0; received -1"),
         ({"temperature": -1.0}, "temperature must be at least 0; received -1.0"),

@@ -119,7 +119,7 @@ def test_help_shows_our_flags_with_units_and_defaults_and_no_others(
     ("raised", "code", "line"),
     [
         (UserError("no file x:\n expected y"), 2, "error: no file x: expected y"),
-        (KeyboardInterrupt(), 130, "error: interrupted"),
+        (KeyboardInterrupt(), 130, "error: interrupted; run it again\n"),
         (FileNotFoundError(2, "No such file or directory", "a/b"), 2, "error: cannot use a/b: No"),
         (OSError(28, "No space left on device"), 2, "error: cannot use the disk: No space left"),
     ],
@@ -136,7 +136,7 @@ def test_a_users_mistake_is_one_line_and_an_exit_code(
 
     monkeypatch.setattr("sys.argv", ["bake"])
     with pytest.raises(SystemExit) as exit:
-        cli.run(main)
+        cli.run(main, if_interrupted="run it again")
     error = capsys.readouterr().err
     assert exit.value.code == code
     assert error.startswith(line) and error.count("\n") == 1

@@ -23,13 +23,15 @@ def load_translate(name: str) -> Callable[..., Any]:
 
 
 class StandIn(BaseHTTPRequestHandler):
-    """Answers as TF Serving's REST interface does, in upper case."""
+    """Answers as TF Serving's REST interface does, in upper case, at most 64 sentences."""
 
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         assert self.path == "/v1/models/translator:predict"
         assert request.keys() == {"signature_name", "inputs"}
         texts = request["inputs"]["text"]
+        if len(texts) > 64:
+            return self.send_error(400, "Task size is larger than maximum input batch size 64")
         outputs = {"translation": [text.upper() for text in texts], "score": [0.0] * len(texts)}
         self.send_response(200)
         self.end_headers()
@@ -56,6 +58,19 @@ def test_the_rest_client_sends_and_reads_columns(rest_server: str) -> None:
     assert received == [sentence.upper() for sentence in SENTENCES]
 
 
+def run_client(name: str, *arguments: str, stdin: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ROOT / "serving" / f"{name}.py"), *arguments]
+    return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize("count", [0, 64, 200])
+def test_the_rest_client_sends_no_more_than_the_server_takes(rest_server: str, count: int) -> None:
+    url = f"{rest_server}/v1/models/translator"
+    ended = run_client("rest_client", url, stdin="".join(f"x{n}\n" for n in range(count)))
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout == "".join(f"X{n}\n" for n in range(count))
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -65,10 +80,7 @@ def test_the_rest_client_sends_and_reads_columns(rest_server: str) -> None:
     ],
 )
 def test_the_rest_client_ends_with_a_line(arguments: list[str], message: str) -> None:
-    client = ROOT / "serving" / "rest_client.py"
-    ended = subprocess.run(
-        [sys.executable, str(client), *arguments], input="Why?\n", capture_output=True, text=True
-    )
+    ended = run_client("rest_client", *arguments, stdin="Why?\n")
     assert ended.returncode == 1 and ended.stdout == ""
     assert re.match(message, ended.stderr) and ended.stderr.count("\n") == 1
 
@@ -86,6 +98,8 @@ def grpc_server() -> Iterator[str]:
             assert request.model_spec.name == "translator"
             assert request.model_spec.signature_name == "serving_default"
             texts = tf.make_ndarray(request.inputs["text"]).tolist()
+            if len(texts) > 64:
+                context.abort(grpc.StatusCode.INVALID_ARGUMENT, "more than 64")
             response = predict_pb2.PredictResponse()
             upper = [text.decode().upper() for text in texts]
             scores = [-float(len(text)) for text in texts]
@@ -104,3 +118,8 @@ def grpc_server() -> Iterator[str]:
 def test_the_grpc_client_speaks_tf_serving_s_messages(grpc_server: str) -> None:
     received = load_translate("grpc_client")(SENTENCES, grpc_server, "translator")
     assert received == [(each.upper(), -float(len(each.encode()))) for each in SENTENCES]
+
+
+def test_the_grpc_client_sends_no_more_than_the_server_takes(grpc_server: str) -> None:
+    ended = run_client("grpc_client", grpc_server, "translator", stdin="x\n" * 200)
+    assert (ended.returncode, ended.stdout) == (0, "X\n" * 200), ended.stderr

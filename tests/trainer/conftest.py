@@ -58,7 +58,8 @@ def make_run(tmp_path: Path, tiny_dataset: Dataset) -> Callable[..., Run]:
         config = TrainingConfig(
             dataset_dir=str(tiny_dataset.directory), run_dir=str(tmp_path / "run"), **training
         )
-        data = {"vocabularies": dataclasses.asdict(tiny_dataset)["vocabularies"]}
+        kept = ("source_language", "target_language", "vocabularies")
+        data = {name: dataclasses.asdict(tiny_dataset)[name] for name in kept}
         return Run(tmp_path / "run", transformer, config, SearchConfig(), data)
 
     return make

@@ -19,7 +19,7 @@ from pipeline.subwords import load_subwords
 from tests.trainer.datasets import VOCABULARY_SIZE, builtin_splits
 from trainer.ctranslate2_model import save_ctranslate2
 from trainer.run_directory import Run
-from trainer.translator import make_translator
+from trainer.translator import Translator, make_translator
 
 TINY = TransformerConfig(num_layers=2, model_dim=16, feed_forward_dim=24, num_heads=2)
 TENSOR2TENSOR = dataclasses.replace(
@@ -42,13 +42,15 @@ def test_ctranslate2_gives_the_same_probabilities_and_words(
     config: TransformerConfig,
 ) -> None:
     run = dataclasses.replace(make_run(config), search=SearchConfig(beam_size=1, length_penalty=0))
+    short = dataclasses.replace(run, search=SearchConfig(max_source_length=2, extra_length=1))
     run.directory.mkdir()
     run.subwords_path("source").write_bytes(Path(tiny_dataset.path("subwords.model")).read_bytes())
     keras.utils.set_random_seed(3)
     transformer = Transformer(config, VOCABULARY_SIZE)
     for weight in transformer.trainable_variables:  # so that no bias or scale goes unnoticed
         weight.assign_add(0.3 * keras.random.normal(weight.shape))
-    save_ctranslate2(run, transformer, tmp_path / "model", weights="float32")
+    translator = make_translator(run, transformer)
+    save_ctranslate2(short, translator, tmp_path / "model", weights="float32")
     engine = ctranslate2.Translator(str(tmp_path / "model"), compute_type="float32")
     subwords = load_subwords(tmp_path / "model" / "subwords.model")
 
@@ -56,7 +58,6 @@ def test_ctranslate2_gives_the_same_probabilities_and_words(
     pieces = [
         [subwords.pieces(ids) for ids in subwords.encode(side)] for side in (sources, targets)
     ]
-    translator = make_translator(run, transformer)
     ours = translator.score(tf.constant(sources), tf.constant(targets))
     theirs = engine.score_batch(*pieces)
     log_probabilities = [sum(result.log_probs) for result in theirs]
@@ -70,21 +71,16 @@ def test_ctranslate2_gives_the_same_probabilities_and_words(
 
 
 def test_without_the_package_one_line_says_what_to_install(
-    make_run: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny_run: Run, translator: Translator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "ctranslate2.specs", None)
     with pytest.raises(UserError, match=r"pip install '.\[ctranslate2\]'"):
-        save_ctranslate2(
-            make_run(TINY), Transformer(TINY, VOCABULARY_SIZE), tmp_path / "x", weights="int8"
-        )
+        save_ctranslate2(tiny_run, translator, tmp_path / "x", weights="int8")
 
 
-def test_heads_of_another_size_are_refused(
-    ctranslate2: Any, make_run: Callable[..., Run], tmp_path: Path
-) -> None:
-    config = dataclasses.replace(TINY, key_dim=4)
+def test_heads_of_another_size_are_refused(ctranslate2: Any, tiny_run: Run, tmp_path: Path) -> None:
+    transformer = Transformer(dataclasses.replace(TINY, key_dim=4), VOCABULARY_SIZE)
+    translator = make_translator(tiny_run, transformer)
     with pytest.raises(UserError, match="with 4 and 8: export a SavedModel"):
-        save_ctranslate2(
-            make_run(config), Transformer(config, VOCABULARY_SIZE), tmp_path / "x", weights="int8"
-        )
+        save_ctranslate2(tiny_run, translator, tmp_path / "x", weights="int8")
     assert not (tmp_path / "x").exists()

@@ -11,7 +11,7 @@ from pipeline import cli
 from pipeline.errors import UserError
 from pipeline.schema import Dataset
 from trainer.config import TrainingConfig
-from trainer.run_directory import Run, alone_in, check_vocabularies, load_run, open_run
+from trainer.run_directory import Run, alone_in, check_dataset, load_run, open_run
 
 # Every field has another value than its default, so that a field which is lost would be noticed.
 TRANSFORMER = TransformerConfig(
@@ -137,6 +137,19 @@ def test_a_run_is_read_as_it_was_opened(tmp_path: Path, tiny_dataset: Dataset) -
     assert (opened.data["source_language"], opened.data["target_language"]) == ("en", "de")
 
 
+@pytest.mark.parametrize(
+    ("old", "new"), [('"beam_size"', '"beams"'), ("{", ""), ('"search"', '"searching"')]
+)
+def test_a_run_of_another_version_is_refused_by_its_file(
+    tmp_path: Path, tiny_dataset: Dataset, old: str, new: str
+) -> None:
+    start(tmp_path, tiny_dataset)
+    path = tmp_path / "run" / "run.json"
+    path.write_text(path.read_text("utf-8").replace(old, new, 1), "utf-8")
+    with pytest.raises(UserError, match=r"run.json cannot be read .*the version that trained"):
+        load_run(tmp_path / "run")
+
+
 def test_a_run_keeps_its_own_subwords(tmp_path: Path, tiny_dataset: Dataset) -> None:
     run = start(tmp_path, tiny_dataset)
     original = Path(tiny_dataset.path("subwords.model"))
@@ -149,19 +162,22 @@ def test_a_dataset_of_other_subwords_is_refused_with_how_to_make_one(
     tmp_path: Path, tiny_dataset: Dataset
 ) -> None:
     run = start(tmp_path, tiny_dataset)
-    check_vocabularies(run, tiny_dataset)
+    check_dataset(run, tiny_dataset)
     vocabularies = {
         side: dataclasses.replace(each, path=f"subwords.{side}.model", sha256="other")
         for side, each in tiny_dataset.vocabularies.items()
     }
     other = dataclasses.replace(tiny_dataset, vocabularies=vocabularies)
+    reversed_ = dataclasses.replace(tiny_dataset, source_language="de", target_language="en")
+    with pytest.raises(UserError, match=r"is de → en, .*run is en → de: expected the same"):
+        check_dataset(run, reversed_)
     with pytest.raises(UserError, match=r"other subwords .*--subwords_model=\S*/subwords.model$"):
-        check_vocabularies(run, other)
+        check_dataset(run, other)
     separate = start(tmp_path / "separate", tiny_dataset)
     separate.data["vocabularies"] = dataclasses.asdict(other)["vocabularies"]
     two = r"=\S*source.model,\S*target.model --shared_vocabulary=false$"
     with pytest.raises(UserError, match=two):
-        check_vocabularies(separate, tiny_dataset)
+        check_dataset(separate, tiny_dataset)
 
 
 def test_flags_txt_is_a_flagfile_of_the_same_configuration(

@@ -47,6 +47,16 @@ def test_no_saved_model_is_said_with_how_to_make_one(tmp_path: Path) -> None:
         load_saved_model(str(tmp_path))
 
 
+def test_the_folder_of_versions_is_not_one_of_them(tmp_path: Path) -> None:
+    for version in "12":
+        (tmp_path / version).mkdir()
+        (tmp_path / version / "saved_model.pb").touch()
+    with pytest.raises(UserError, match=f"did you mean {tmp_path}/2"):
+        load_saved_model(str(tmp_path))
+    with pytest.raises(UserError, match="copy it from the store"):
+        load_saved_model("gs://bucket/1")
+
+
 def test_bfloat16_weights_take_half_the_room_and_translate_alike(
     translator: Translator, saved_model: Path, tmp_path: Path
 ) -> None:

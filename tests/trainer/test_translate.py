@@ -13,10 +13,11 @@ from trainer.translate import TextFiles, translate_file
 MODEL = ShoutingModel(None)
 
 
-def translate(folder: Path, **flags: str) -> str:
+def translate(folder: Path, input_file: str | None = None) -> str:
     """Translates into the file "out" and returns what it holds."""
     output = str(folder / "out")
-    translate_file(TextFiles(output_file=output, block_lines=2, **flags), output, MODEL, [])
+    files = TextFiles(input_file=input_file, output_file=output, block_lines=2)
+    translate_file(files, output, MODEL, [])
     assert not (folder / "out.parts").exists()
     return (folder / "out").read_text("utf-8")
 

@@ -278,6 +278,24 @@ def test_an_ensemble_has_that_checkpoint_of_every_run(two_runs: list[Run]) -> No
     np.testing.assert_allclose(values, [[1.1], [2.1]], rtol=1e-6)
 
 
+def test_an_ensemble_of_another_direction_is_refused(two_runs: list[Run]) -> None:
+    first, second = two_runs
+    changed = dataclasses.replace(first, data={**first.data, "source_language": "fr"})
+    models = TrainedModels(str(first.directory), "1", (str(second.directory),))
+    with pytest.raises(UserError, match="run-2 is en → de, .*run-1 is fr → de"):
+        load_translator(changed, models, SearchConfig())
+
+
+@pytest.mark.parametrize("counts", [(1, 2), (2, 1)])
+def test_texts_that_do_not_belong_together_are_refused(
+    translator: Translator, counts: tuple[int, int]
+) -> None:
+    one, other = (tf.constant(["Der Hund"] * count) for count in counts)
+    for translate in (translator.translate_with_prefix, translator.score):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="as many of one input"):
+            translate(one, other)
+
+
 def test_an_ensemble_of_different_subwords_is_refused(two_runs: list[Run]) -> None:
     first, second = two_runs
     other = {side: dataclasses.asdict(each) for side, each in first.vocabularies.items()}

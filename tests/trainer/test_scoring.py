@@ -1,0 +1,44 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from pipeline.schema import Dataset
+from trainer import scoring
+from trainer.translator import Translator
+
+PAIRS = [
+    ("The old dog sleeps.", "Der alte Hund schl\u00e4ft."),
+    ("", ""),
+    ("Why?", "Warum " * 40),
+    ("Yes.", "Ja."),
+    ("word " * 60, "Wort"),
+]
+
+
+def test_a_pair_has_the_score_of_the_pair_alone_whatever_the_batches(
+    translator: Translator, tiny_dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subwords = Path(tiny_dataset.path("subwords.model"))
+    sources, targets = map(list, zip(*PAIRS, strict=True))
+    logits: list[int] = []
+    token_log_probs = translator.token_log_probs
+
+    def count(source: np.ndarray, target: np.ndarray) -> tf.Tensor:
+        logits.append(target.size)
+        return token_log_probs(source, target)
+
+    monkeypatch.setattr(translator, "token_log_probs", count)
+    monkeypatch.setattr(scoring, "_PAIRS_PER_BLOCK", 4)
+    monkeypatch.setattr(scoring, "_TOKENS_PER_BATCH", 24)
+    together = list(scoring.score_all(translator, subwords, sources, targets))
+    longest = max(len(row["tokens"]) for row in together)
+    assert len(logits) > 3
+    assert sorted(logits)[-1] == longest > 24 >= sorted(logits)[-2]
+    for source, target, row in zip(sources, targets, together, strict=True):
+        (alone,) = scoring.score_all(translator, subwords, [source], [target])
+        assert alone["tokens"] == row["tokens"]
+        np.testing.assert_allclose(alone["token_log_probs"], row["token_log_probs"], rtol=1e-4)
+        assert alone["score"] == pytest.approx(row["score"], rel=1e-4)
+    assert list(scoring.score_all(translator, subwords, [], [])) == []
