@@ -14,9 +14,9 @@ from keras import ops
 
 from model.attention import MultiHeadAttention
 from model.config import TransformerConfig
-from model.in_place import fill_rows
 from model.layers import FeedForward, Residual, layer_normalization
 from model.masks import ancestors_mask
+from model.tensorflow_ops import fill_rows
 
 Tensor = Any
 

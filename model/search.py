@@ -14,7 +14,6 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import keras
 from keras import ops
 
 from model.beam import Beam, Cache, Sentences, extend, last_tokens, make_room, take_sentences
@@ -29,6 +28,7 @@ from model.config import SearchConfig
 from model.masks import PADDING_ID
 from model.penalties import coverage_penalty, length_penalty
 from model.sampling import drawn_candidates, random_numbers, sentence_keys
+from model.tensorflow_ops import loosened, while_loop
 
 Tensor = Any
 
@@ -114,7 +114,10 @@ def search(
         (left,) = ops.nonzero(~run.is_done(beam))
         return found, run.make_room(take_sentences(beam, left))
 
-    found, _ = _while_loop(any_left, play_round, (found, run.make_room(beam)))
+    beam = run.make_room(beam)
+    shapes, room = loosened(beam, 0), loosened(beam.cache.past, 0, 2)
+    shapes = shapes._replace(cache=shapes.cache._replace(past=room))
+    found, _ = while_loop(any_left, play_round, (found, beam), (loosened(found, 0), shapes))
     return found
 
 
@@ -256,12 +259,3 @@ class _Search:
                 past, pick(beam.ancestors, parents), ops.arange(width)[None, :, None]
             ),
         )
-
-
-def _while_loop(cond: Callable[..., Tensor], body: Callable[..., Any], state: Any) -> Any:
-    """As `ops.while_loop`, but the shapes of the state may change."""
-    if keras.backend.backend() == "tensorflow":
-        return ops.while_loop(cond, body, state)
-    while cond(*state):
-        state = body(*state)
-    return state

@@ -4,10 +4,12 @@ The same ids as `pipeline.subwords` gives, by the TensorFlow Text ops that TF Se
 """
 
 import abc
+import hashlib
 from pathlib import Path
 
 import tensorflow as tf
 import tensorflow_text
+from tensorflow_text.python.ops import sentencepiece_tokenizer
 
 from pipeline import wordpiece
 from pipeline.schema import END_ID, PADDING_ID
@@ -43,16 +45,25 @@ class BytePairOps(TextOps):
     def __init__(self, path: str) -> None:
         """Loads a SentencePiece model file, which becomes part of the graph."""
         super().__init__(name="byte_pairs")
+        model = Path(path).read_bytes()
         with silent_stderr():  # it announces every model that does not normalise
-            self._tokenizer = tensorflow_text.SentencepieceTokenizer(
-                Path(path).read_bytes(), out_type=tf.int32
-            )
+            self._tokenizer = tensorflow_text.SentencepieceTokenizer(model, out_type=tf.int32)
+            self._tokenizer._model_resource = _LastingModel(model, name=None)
 
     def _tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
         return self._tokenizer.tokenize(text)
 
     def _detokenize(self, ids: tf.RaggedTensor) -> tf.Tensor:
         return self._tokenizer.detokenize(ids)
+
+
+class _LastingModel(sentencepiece_tokenizer._SentencepieceModelResource):
+    """TF Text's resource, but by a name: without one, `keras.utils.set_random_seed` deletes it."""
+
+    def _create_resource(self) -> tf.Tensor:
+        name = hashlib.sha256(self._model).hexdigest()
+        create = sentencepiece_tokenizer.gen_sentencepiece_tokenizer.sentencepiece_op
+        return create(model=self._model, shared_name=name)
 
 
 class WordpieceOps(TextOps):

@@ -29,7 +29,7 @@ BEAM_IN_TRAINER = {"trainer.beam_inference": {"apache_beam", "pipeline.runners"}
 LAZILY = {
     "pipeline.subwords": {"tensorflow_text"},
     "pipeline.storage": {"apache_beam"},
-    "model.in_place": {"tensorflow"},
+    "model.tensorflow_ops": {"tensorflow"},
 }
 STANDARD_LIBRARY = sys.stdlib_module_names
 

@@ -223,13 +223,14 @@ def test_translations_that_do_not_exist_are_padding() -> None:
     assert (numpy(found.scores)[~existing] == -1e9).all()
 
 
-def test_search_in_a_graph_of_unknown_sizes_finds_the_same() -> None:
+@pytest.mark.parametrize("batch", [None, 4])
+def test_search_in_a_graph_finds_the_same(batch: int | None) -> None:
     language, config = ToyLanguage(vocabulary_size=7, seed=6), SearchConfig(3, 2)
     limits = [9, 2, 5, 3]
-    unknown = tf.TensorSpec([None], tf.int32)
+    given = tf.TensorSpec([batch], tf.int32)
     in_graph = tf.function(
         lambda starts, limits: language.find(starts, limits, config),
-        input_signature=[unknown, unknown],
+        input_signature=[given, given],
         autograph=False,
     )
     found = hypotheses(in_graph(tf.constant(STARTS), tf.constant(limits)))
@@ -262,6 +263,20 @@ def test_scores_with_the_decoders_cache_are_those_of_training(config: SearchConf
         np.testing.assert_allclose(
             numpy(found.scores)[:, rank], totals / ((5 + lengths) / 6) ** 0.6, rtol=1e-5
         )
+
+
+@pytest.mark.parametrize("config", SEARCHES.values(), ids=SEARCHES)
+@pytest.mark.parametrize("batch", [None, len(SOURCE)])
+def test_a_model_finds_the_same_in_a_graph(config: SearchConfig, batch: int | None) -> None:
+    model = make_model()
+    in_graph = tf.function(
+        lambda source: model.search(source, config, end_id=END),
+        input_signature=[tf.TensorSpec([batch, None], tf.int32)],
+        autograph=False,
+    )
+    found, expected = in_graph(SOURCE), model.search(SOURCE, config, end_id=END)
+    for each, eager in zip(hypotheses(found), hypotheses(expected), strict=True):
+        assert_same(each, eager)
 
 
 def test_the_cached_beam_is_the_beam_without_a_cache() -> None:

@@ -3,7 +3,7 @@ import pytest
 import tensorflow as tf
 from keras import ops
 
-from model.in_place import fill_rows
+from model.tensorflow_ops import fill_rows
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
