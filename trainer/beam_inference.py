@@ -5,10 +5,12 @@ RunInference's own batching is left out; it loads the model once for each worker
 the engine's metrics of the time that inference takes.
 """
 
+import resource
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import apache_beam as beam
+from apache_beam.ml.inference import base
 from apache_beam.ml.inference.base import ModelHandler, RunInference
 from apache_beam.options.pipeline_options import PipelineOptions
 
@@ -17,6 +19,9 @@ from trainer.offline import Model, TextBlock, translate_block
 
 if TYPE_CHECKING:
     from trainer.translation import Translate
+
+
+base.resource = resource  # which Beam lets go of, and then misses, where it has no torch
 
 
 class TranslationHandler(ModelHandler):

@@ -263,7 +263,9 @@ def test_an_exported_model_s_identity_is_of_its_content(tmp_path: Path) -> None:
     assert one == copy != other
 
 
-def test_beam_translates_every_block_once(tmp_path: Path, parts: str, text: str) -> None:
+def test_beam_translates_every_block_once(
+    tmp_path: Path, parts: str, text: str, caplog: pytest.LogCaptureFixture
+) -> None:
     from pipeline.runners import make_options
     from trainer.beam_inference import translate_with_beam
 
@@ -272,6 +274,7 @@ def test_beam_translates_every_block_once(tmp_path: Path, parts: str, text: str)
     options = make_options("DirectRunner", 1, [], [])
     translate_with_beam(blocks[1:], parts, model, options)
     assert storage.entries(parts) == {block.name for block in blocks[1:]}
+    assert "Resource module" not in caplog.text  # Beam's, where it has no torch
     translate_with_beam(blocks[:1], parts, model, options)
     offline.join_parts(blocks, parts, str(tmp_path / "out"))
     assert (tmp_path / "out").read_bytes().decode().split("\n")[:2] == ["B", ""]
