@@ -100,7 +100,7 @@ def search(
         the rest are padding alone, with a score of −10⁹.
     """
     run = _Search(step, end_id, config)
-    beam = run.init(cache, length_limits, prefix, source)
+    beam = run.make_room(run.init(cache, length_limits, prefix, source))
     found = Translations(beam.finished_tokens, beam.finished_scores)
 
     def any_left(_: Translations, beam: Beam) -> Tensor:
@@ -114,7 +114,6 @@ def search(
         (left,) = ops.nonzero(~run.is_done(beam))
         return found, run.make_room(take_sentences(beam, left))
 
-    beam = run.make_room(beam)
     shapes, room = loosened(beam, 0), loosened(beam.cache.past, 0, 2)
     shapes = shapes._replace(cache=shapes.cache._replace(past=room))
     found, _ = while_loop(any_left, play_round, (found, beam), (loosened(found, 0), shapes))
