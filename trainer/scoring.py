@@ -14,7 +14,7 @@ from pipeline.subwords import load_subwords
 from trainer.translator import Translator
 
 _PAIRS_PER_BLOCK = 2_000
-_TOKENS_PER_BATCH = 4_096  # padded, of targets: whose logits are in memory at once
+_TOKENS_PER_BATCH = 4_096  # padded, a side, whose logits and attention are in memory at once
 
 
 def score_all(
@@ -38,13 +38,14 @@ def score_all(
             tf.constant(side[start : start + _PAIRS_PER_BLOCK]) for side in (source, target)
         )
         source_ids, cut = translator.source_ids(sources)
+        source_ids = source_ids.numpy()
         target_ids = translator.target_ops.tokenize(targets).numpy()
         too_long += int(np.count_nonzero(cut))
         rows: dict[int, dict[str, Any]] = {}
-        for batch in _batches(np.count_nonzero(target_ids != PADDING_ID, axis=1)):
+        for batch in _batches(np.maximum(_lengths(source_ids), _lengths(target_ids))):
             ids = _trimmed(target_ids[batch])
-            log_probs = translator.token_log_probs(_trimmed(source_ids.numpy()[batch]), ids).numpy()
-            lengths = np.count_nonzero(ids != PADDING_ID, axis=1)
+            log_probs = translator.token_log_probs(_trimmed(source_ids[batch]), ids).numpy()
+            lengths = _lengths(ids)
             penalties = length_penalty(lengths, translator.search).numpy()
             for row, tokens, each, length, penalty in zip(
                 batch, ids, log_probs, lengths, penalties, strict=True
@@ -72,6 +73,10 @@ def _batches(lengths: np.ndarray) -> Iterator[list[int]]:
     yield batch
 
 
+def _lengths(ids: np.ndarray) -> np.ndarray:
+    return np.count_nonzero(ids != PADDING_ID, axis=1)
+
+
 def _trimmed(ids: np.ndarray) -> np.ndarray:
     """Leaves out columns of nothing but padding."""
-    return ids[:, : np.count_nonzero(ids != PADDING_ID, axis=1).max()]
+    return ids[:, : _lengths(ids).max()]

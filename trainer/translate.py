@@ -162,7 +162,7 @@ def translate_file(
             _readable_again(path, f"{folder}/column-{n}") for n, path in enumerate(files.columns)
         ]
         blocks = offline.list_blocks(paths, files.block_lines, model)
-    except UserError:
+    except (UserError, OSError):
         if not done:
             storage.delete(folder)
         raise

@@ -14,6 +14,7 @@ PAIRS = [
     ("Why?", "Warum " * 40),
     ("Yes.", "Ja."),
     ("word " * 60, "Wort"),
+    ("word " * 60, ""),
 ]
 
 
@@ -22,11 +23,11 @@ def test_a_pair_has_the_score_of_the_pair_alone_whatever_the_batches(
 ) -> None:
     subwords = Path(tiny_dataset.path("subwords.model"))
     sources, targets = map(list, zip(*PAIRS, strict=True))
-    logits: list[int] = []
+    tokens: list[int] = []
     token_log_probs = translator.token_log_probs
 
     def count(source: np.ndarray, target: np.ndarray) -> tf.Tensor:
-        logits.append(target.size)
+        tokens.append(max(source.size, target.size))
         return token_log_probs(source, target)
 
     monkeypatch.setattr(translator, "token_log_probs", count)
@@ -34,8 +35,8 @@ def test_a_pair_has_the_score_of_the_pair_alone_whatever_the_batches(
     monkeypatch.setattr(scoring, "_TOKENS_PER_BATCH", 24)
     together = list(scoring.score_all(translator, subwords, sources, targets))
     longest = max(len(row["tokens"]) for row in together)
-    assert len(logits) > 3
-    assert sorted(logits)[-1] == longest > 24 >= sorted(logits)[-2]
+    assert len(tokens) > 3
+    assert sorted(tokens)[-1] == longest > 24 >= sorted(tokens)[-2]
     for source, target, row in zip(sources, targets, together, strict=True):
         (alone,) = scoring.score_all(translator, subwords, [source], [target])
         assert alone["tokens"] == row["tokens"]
