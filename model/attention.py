@@ -9,6 +9,7 @@ from keras import ops
 
 from model.config import TransformerConfig
 from model.linear import Linear, sizes
+from model.tensorflow_ops import matmul
 
 Tensor = Any
 
@@ -39,11 +40,11 @@ def scaled_dot_product_attention(
         float `[B, H, T, K']`.
     """
     query = query * (1.0 / math.sqrt(query.shape[-1]))
-    scores = ops.matmul(query, ops.swapaxes(key, -1, -2))  # [B, H, T, S]
+    scores = matmul(query, key, transpose_y=True)  # [B, H, T, S]
     scores = ops.where(attention_mask, ops.cast(scores, "float32"), _MASKED_SCORE)
     weights = ops.cast(ops.softmax(scores, axis=-1), value.dtype)
     weights = dropout(weights) if dropout else weights
-    return ops.matmul(weights, value)
+    return matmul(weights, value)
 
 
 class MultiHeadAttention(keras.layers.Layer):

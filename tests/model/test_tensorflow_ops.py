@@ -3,7 +3,7 @@ import pytest
 import tensorflow as tf
 from keras import ops
 
-from model.tensorflow_ops import fill_rows
+from model.tensorflow_ops import fill_rows, matmul
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
@@ -32,3 +32,30 @@ def test_a_loop_neither_copies_nor_loses_what_else_reads_it() -> None:
     x, total = fill(start)
     np.testing.assert_array_equal(x[:9, 0], [1, 2, 4, 8, 16, 32, 64, 128, 0])
     assert total == 255 and tf.reduce_sum(start) == 0
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("rows", [1, 3])
+def test_matmul_is_that_of_keras(rows: int, dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    x, y = (
+        ops.cast(ops.convert_to_tensor(rng.normal(size=shape)), dtype)
+        for shape in ((2, 4, rows, 8), (2, 1, 8, 5))
+    )
+    expected = ops.convert_to_numpy(ops.cast(ops.matmul(x, y), "float32"))
+    transposed = ops.swapaxes(y, -1, -2)
+    for product in (matmul(x, y), matmul(x, transposed, transpose_y=True)):
+        assert product.dtype == x.dtype
+        np.testing.assert_allclose(
+            ops.convert_to_numpy(ops.cast(product, "float32")), expected, atol=1e-6
+        )
+
+
+def test_onednn_is_not_asked_for_products_of_single_rows() -> None:
+    def operations(rows: int) -> set[str]:
+        x, y = tf.TensorSpec((2, rows, 8)), tf.TensorSpec((2, 8, 5))
+        graph = tf.function(matmul).get_concrete_function(x, y).graph
+        return {operation.type for operation in graph.get_operations()}
+
+    assert "BatchMatMulV3" in operations(rows=1)
+    assert "BatchMatMulV3" not in operations(rows=2)
