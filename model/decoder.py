@@ -2,8 +2,8 @@
 
 Both ways run the same layers (§3.1, figure 1 right). In search the W hypotheses of a sentence take
 the place of the T positions, so the memory's keys and values exist once per sentence, not once per
-hypothesis. The past is written once and never moved: a hypothesis sees, of the W entries at each
-earlier position, the one that it goes back to.
+hypothesis. A step writes W entries behind the past and moves none: a hypothesis sees those that it
+goes back to.
 """
 
 from collections.abc import Callable
@@ -13,9 +13,9 @@ import keras
 from keras import ops
 
 from model.attention import MultiHeadAttention
+from model.beam import Lineage
 from model.config import TransformerConfig
 from model.layers import FeedForward, Residual, layer_normalization
-from model.masks import ancestors_mask
 from model.tensorflow_ops import fill_rows
 
 Tensor = Any
@@ -92,11 +92,11 @@ class DecoderLayer(keras.layers.Layer):
 
         Args:
             x: float `[B, W, D]`.
-            past: keys and values of earlier positions, float `[B, H, T * W, K]`, then zeros.
+            past: keys and values of earlier positions, float `[B, H, E, K]`, then zeros.
             memory: projected memory, float `[B, H, S, K]`.
             rows: int `[B * H, 1]`, which of the rows of W entries that the past consists of are
-                those of the position that `x` stands at.
-            past_mask: bool, broadcastable to `[B, H, W, T * W]`.
+                to be written.
+            past_mask: bool, broadcastable to `[B, H, W, E]`.
             memory_mask: bool, broadcastable to `[B, H, W, S]`.
 
         Returns:
@@ -196,19 +196,16 @@ class Decoder(keras.layers.Layer):
         past: list[KeysValues],
         memory: list[KeysValues],
         *,
-        position: Tensor,
-        ancestors: Tensor,
+        lineage: Lineage,
         memory_mask: Tensor,
     ) -> tuple[Tensor, list[KeysValues], Tensor]:
         """Runs all layers on one position of every hypothesis; see `DecoderLayer.step`.
 
         Args:
             x: float `[B, W, D]`.
-            past: keys and values of earlier positions, float `[B, H, T * W, K]`, then zeros.
+            past: keys and values of earlier positions, float `[B, H, E, K]`, then zeros.
             memory: from `project_memory`.
-            position: int scalar, the position that `x` stands at.
-            ancestors: int `[B, W, T]`, for each hypothesis, which of the W written at each position
-                belongs to its past; itself at `position`.
+            lineage: what of the past and the present each hypothesis sees.
             memory_mask: bool, broadcastable to `[B, H, W, S]`.
 
         Returns:
@@ -216,9 +213,8 @@ class Decoder(keras.layers.Layer):
             `[B, W, S]`, averaged over heads.
         """
         batch, heads, entries, _ = ops.shape(past[0].key)
-        room = entries // x.shape[1]
-        rows = ops.arange(batch * heads)[:, None] * room + position
-        past_mask = ancestors_mask(ancestors[:, :, :room], position)
+        rows = ops.arange(batch * heads)[:, None] * entries + lineage.written
+        rows, past_mask = rows // x.shape[1], lineage.seen[:, None]
         updated = []
         for layer, layer_past, layer_memory in zip(self.layers, past, memory, strict=True):
             x, layer_past, query = layer.step(
@@ -237,7 +233,7 @@ class Decoder(keras.layers.Layer):
 
 
 def _write(past: Tensor, present: Tensor, rows: Tensor) -> Tensor:
-    """Writes `[B, H, W, K]` into `[B, H, T * W, K]`, the W entries of a position being one row."""
+    """Writes `[B, H, W, K]` into `[B, H, E, K]`, the W entries of a position being one row."""
     _, heads, width, size = present.shape
     rows_of_past, new = (ops.reshape(x, (-1, width * size)) for x in (past, present))
     written = fill_rows(rows_of_past, rows, new)

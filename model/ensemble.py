@@ -6,7 +6,7 @@ from typing import Any
 
 from keras import ops
 
-from model.beam import Cache
+from model.beam import Cache, Lineage
 from model.search import Prediction, Step
 
 Tensor = Any
@@ -23,9 +23,9 @@ def average_steps(steps: Sequence[Step]) -> Step:
     Its cache is `join_caches` of theirs.
     """
 
-    def step(tokens: Tensor, position: Tensor, ancestors: Tensor, cache: Cache) -> Prediction:
+    def step(tokens: Tensor, position: Tensor, lineage: Lineage, cache: Cache) -> Prediction:
         predictions = [
-            each(tokens, position, ancestors, Cache(past, fixed))
+            each(tokens, position, lineage, Cache(past, fixed))
             for each, past, fixed in zip(steps, cache.past, cache.fixed, strict=True)
         ]
         past = tuple(each.past for each in predictions)

@@ -73,20 +73,3 @@ def causal_mask(length: int | Tensor) -> Tensor:
     """
     positions = ops.arange(length)
     return ops.expand_dims(positions[:, None] >= positions[None, :], axis=(0, 1))
-
-
-def ancestors_mask(ancestors: Tensor, position: Tensor) -> Tensor:
-    """Lets each hypothesis of a beam look at its own past and at itself.
-
-    Args:
-        ancestors: int `[B, W, T]`, for each hypothesis, which of W belongs to its past at each
-            position.
-        position: int scalar, that of the hypotheses.
-
-    Returns:
-        bool `[B, 1, W, T * W]`, W entries for each position.
-    """
-    _, width, length = ops.shape(ancestors)
-    own = ops.equal(ancestors[:, :, :, None], ops.arange(width))  # [B, W, T, W]
-    past = (ops.arange(length) <= position)[:, None]
-    return ops.reshape(own & past, (-1, 1, width, length * width))

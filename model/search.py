@@ -1,13 +1,13 @@
 """Decoding: beam search and sampling as a pure function over a step callback (§6.1).
 
-    step(tokens [B, W], position, ancestors [B, W, T], cache) → (logits [B, W, V], past, attention)
+    step(tokens [B, W], position, lineage, cache) → (logits [B, W, V], past, attention)
 
-The past is never reordered: what was written for hypothesis w at position t stays where it is, and
-`ancestors` says which of these entries the past of each live hypothesis is made of.
+The past is not reordered at every step: what a hypothesis has written stays where it is, and its
+lineage says which of these entries the past of each live hypothesis is made of.
 
 A sentence's result does not depend on the sentences beside it: each has its own length limit and
 its own stopping rule. Search goes in rounds, each of shapes that stay: a round has room for a few
-positions more and leaves out the sentences that are done.
+positions more, and leaves out the sentences that are done and the entries that none goes back to.
 """
 
 import dataclasses
@@ -16,14 +16,8 @@ from typing import Any, NamedTuple
 
 from keras import ops
 
-from model.beam import Beam, Cache, Sentences, extend, last_tokens, make_room, take_sentences
-from model.candidates import (
-    IMPOSSIBLE,
-    Candidates,
-    best_candidates,
-    likeliest_tokens,
-    pick,
-)
+from model.beam import Beam, Cache, Lineage, Sentences, extend, last_tokens, lineage, next_round
+from model.candidates import IMPOSSIBLE, Candidates, best_candidates, likeliest_tokens, pick
 from model.config import SearchConfig
 from model.masks import PADDING_ID
 from model.penalties import coverage_penalty, length_penalty
@@ -50,8 +44,8 @@ class Prediction(NamedTuple):
     attention: Tensor
 
 
-# Of the last tokens, the position, the ancestors and the cache.
-Step = Callable[[Tensor, Tensor, Tensor, Cache], Prediction]
+# Of the last tokens, the position, the lineage and the cache.
+Step = Callable[[Tensor, Tensor, Lineage, Cache], Prediction]
 
 
 class Translations(NamedTuple):
@@ -85,7 +79,7 @@ def search(
 
     Args:
         step: predicts the next token; called first with padding, the start symbol, at position 0.
-        cache: what the first step is given, its past with T = 0.
+        cache: what the first step is given, its past with E = 0.
         length_limits: int32 `[B]`, longest translation in tokens, end symbol included, at least 1;
             at the limit only the end symbol may follow.
         end_id: the end symbol.
@@ -100,22 +94,23 @@ def search(
         the rest are padding alone, with a score of −10⁹.
     """
     run = _Search(step, end_id, config)
-    beam = run.make_room(run.init(cache, length_limits, prefix, source))
+    beam = run.init(cache, length_limits, prefix, source)
     found = Translations(beam.finished_tokens, beam.finished_scores)
 
     def any_left(_: Translations, beam: Beam) -> Tensor:
-        return ops.shape(beam.live_log_probs)[0] > 0
+        return ops.any(~run.is_done(beam))
 
     def play_round(found: Translations, beam: Beam) -> tuple[Translations, Beam]:
-        beam = run.advance(beam)
+        (left,) = ops.nonzero(~run.is_done(beam))
+        until = ops.minimum(beam.position + _ROUND, ops.shape(beam.live_tokens)[2])
+        beam = run.advance(next_round(beam, left, until - beam.position), until)
         places = beam.sentences.number[:, None]
         best = (beam.finished_tokens, beam.finished_scores)
-        found = Translations(*map(ops.scatter_update, found, (places, places), best))
-        (left,) = ops.nonzero(~run.is_done(beam))
-        return found, run.make_room(take_sentences(beam, left))
+        return Translations(*map(ops.scatter_update, found, (places, places), best)), beam
 
-    shapes, room = loosened(beam, 0), loosened(beam.cache.past, 0, 2)
-    shapes = shapes._replace(cache=shapes.cache._replace(past=room))
+    shapes, past = loosened(beam, 0), loosened(beam.cache.past, 0, 2)
+    shapes = shapes._replace(seen=loosened(beam.seen, 0, 2))
+    shapes = shapes._replace(cache=shapes.cache._replace(past=past))
     found, _ = while_loop(any_left, play_round, (found, beam), (loosened(found, 0), shapes))
     return found
 
@@ -149,27 +144,20 @@ class _Search:
         key = sentence_keys(source) if config.temperature else ops.zeros((batch,), dtype="int32")
         return Beam(
             position=ops.convert_to_tensor(0, dtype="int32"),
+            written=ops.convert_to_tensor(0, dtype="int32"),
             sentences=Sentences(ops.arange(batch), length_limits, ops.cast(prefix, "int32"), key),
             live_tokens=ops.repeat(tokens, config.beam_size, axis=1),
             live_log_probs=ops.tile(ops.where(branched, 0.0, IMPOSSIBLE)[None], (batch, 1)),
             live_coverage=ops.repeat(coverage, config.beam_size, axis=1),
-            ancestors=ops.tile(hypotheses[None, :, None], (batch, 1, longest)),
+            seen=ops.zeros((batch, config.beam_size, 0), dtype="bool"),
             finished_tokens=ops.repeat(tokens, config.n_best, axis=1),
             finished_scores=ops.full((batch, config.n_best), IMPOSSIBLE, dtype="float32"),
             cache=cache,
         )
 
-    def make_room(self, beam: Beam) -> Beam:
-        """Lengthens the past of a beam for its next round."""
-        return make_room(beam, self.end_of_round(beam))
-
-    def end_of_round(self, beam: Beam) -> Tensor:
-        """The position, int scalar, that a round beginning with `beam` goes to at most."""
-        return ops.minimum(beam.position + _ROUND, ops.shape(beam.live_tokens)[2])
-
-    def advance(self, beam: Beam) -> Beam:
-        """Grows the beam until the end of its round, or until half of its sentences are done."""
-        until, half = self.end_of_round(beam), ops.shape(beam.live_log_probs)[0] // 2
+    def advance(self, beam: Beam, until: Tensor) -> Beam:
+        """Grows the beam up to a position, or until half of its sentences are done."""
+        half = ops.shape(beam.live_log_probs)[0] // 2
 
         def goes_on(*beam: Any) -> Tensor:
             unfinished = ops.sum(ops.cast(~self.is_done(Beam(*beam)), "int32"))
@@ -190,14 +178,15 @@ class _Search:
 
     def grow(self, beam: Beam) -> Beam:
         """Adds one token to every live hypothesis and moves those that end to the finished ones."""
-        prediction = self.step(last_tokens(beam), beam.position, beam.ancestors, beam.cache)
+        before = lineage(beam)
+        prediction = self.step(last_tokens(beam), beam.position, before, beam.cache)
         candidates = self.candidates(beam, prediction.logits)
         if self.config.coverage_penalty:
             attended = ops.cast(prediction.attention, "float32")
             beam = beam._replace(live_coverage=beam.live_coverage + attended)
         tokens = extend(beam.live_tokens, candidates, beam.position)  # [B, candidates, T]
         beam = self.finish(beam, candidates, tokens)
-        beam = self.survive(beam, candidates, tokens)
+        beam = self.survive(beam._replace(seen=before.seen), candidates, tokens)
         return beam._replace(cache=beam.cache._replace(past=prediction.past))
 
     def candidates(self, beam: Beam, logits: Tensor) -> Candidates:
@@ -248,13 +237,11 @@ class _Search:
         ended = ops.equal(candidates.tokens, self.end_id)
         log_probs, survivors = ops.top_k(ops.where(ended, IMPOSSIBLE, candidates.log_probs), width)
         parents = pick(candidates.parents, survivors)  # [B, W]
-        past = ops.arange(ops.shape(tokens)[2]) <= beam.position
         return beam._replace(
             position=beam.position + 1,
+            written=beam.written + width,
             live_tokens=pick(tokens, survivors),
             live_log_probs=log_probs,
             live_coverage=pick(beam.live_coverage, parents),
-            ancestors=ops.where(
-                past, pick(beam.ancestors, parents), ops.arange(width)[None, :, None]
-            ),
+            seen=pick(beam.seen, parents),
         )

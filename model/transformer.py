@@ -6,7 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from model.beam import Cache
+from model.beam import Cache, Lineage
 from model.config import SearchConfig, TransformerConfig
 from model.decoder import Decoder
 from model.encoder import Encoder
@@ -131,14 +131,13 @@ class Transformer(keras.Model):
         """
         logits = self.embedding.make_logits()
 
-        def step(tokens: Tensor, position: Tensor, ancestors: Tensor, cache: Cache) -> Prediction:
+        def step(tokens: Tensor, position: Tensor, lineage: Lineage, cache: Cache) -> Prediction:
             memory, memory_mask = cache.fixed
             x, past, attention = self.decoder.step(
                 self._embed(self.embedding, tokens, ops.reshape(position, (1,))),
                 cache.past,
                 memory,
-                position=position,
-                ancestors=ancestors,
+                lineage=lineage,
                 memory_mask=memory_mask,
             )
             return Prediction(logits(x), past, attention)

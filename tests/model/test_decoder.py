@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 from keras import ops
 
+from model.beam import Lineage
 from model.decoder import Decoder, KeysValues
 from model.masks import causal_mask, padding_mask
 from tests.model import reference
@@ -19,7 +20,9 @@ from tests.model.small import (
 
 MEMORY = wave(*SOURCE.shape, 8, phase=2)
 HYPOTHESES = wave(BATCH, WIDTH, TARGET_LENGTH, 8, phase=1)
-OWN = np.tile(np.arange(WIDTH)[None, :, None], (BATCH, 1, TARGET_LENGTH))
+
+# Which entry of the past a hypothesis writes at a position, [B, W, T].
+OWN = np.tile(np.arange(WIDTH)[:, None] + WIDTH * np.arange(TARGET_LENGTH), (BATCH, 1, 1))
 
 
 def make_decoder(norm: str, dropout: float = 0.0) -> Decoder:
@@ -47,15 +50,16 @@ def run_step(
     decoder: Decoder,
     past: list[KeysValues],
     position: int,
-    ancestors: np.ndarray = OWN,
+    entries: np.ndarray = OWN,
 ) -> tuple[np.ndarray, list[KeysValues]]:
-    """Each hypothesis goes back to itself, unless ancestors are given."""
+    """Each hypothesis goes back to itself, unless other entries are given, [B, W, T]."""
+    seen = entries[:, :, : position + 1, None] == np.arange(WIDTH * TARGET_LENGTH)
+    lineage = Lineage(seen.any(axis=2), np.int32(position * WIDTH))
     stepped, past, _ = decoder.step(
         ops.convert_to_tensor(HYPOTHESES[:, :, position]),
         past,
         decoder.project_memory(MEMORY),
-        position=ops.convert_to_tensor(position),
-        ancestors=ops.convert_to_tensor(ancestors),
+        lineage=Lineage(*map(ops.convert_to_tensor, lineage)),
         memory_mask=padding_mask(SOURCE),
     )
     return numpy(stepped), past
@@ -117,16 +121,16 @@ def test_step_by_step_with_the_cache_equals_all_positions_at_once(norm: str) -> 
 
 def test_a_hypothesis_sees_the_past_that_it_goes_back_to() -> None:
     decoder, random = make_decoder("post"), np.random.default_rng(1)
-    past, ancestors = make_room(decoder), OWN
+    past, entries = make_room(decoder), OWN
     for position in range(TARGET_LENGTH):
-        lineage = np.take_along_axis(HYPOTHESES, ancestors[:, :, :, None], axis=1)
-        stepped, past = run_step(decoder, past, position, ancestors=ancestors)
+        lineage = np.take_along_axis(HYPOTHESES, entries[:, :, :, None] % WIDTH, axis=1)
+        stepped, past = run_step(decoder, past, position, entries)
         for hypothesis in range(WIDTH):
             expected = run(decoder, lineage[:, hypothesis])[:, position]
             np.testing.assert_allclose(stepped[:, hypothesis], expected, atol=1e-5)
         parents = random.integers(0, WIDTH, (BATCH, WIDTH, 1))
-        ancestors = np.take_along_axis(ancestors, parents, axis=1)
-        ancestors = np.where(np.arange(TARGET_LENGTH) <= position, ancestors, OWN)
+        entries = np.take_along_axis(entries, parents, axis=1)
+        entries = np.where(np.arange(TARGET_LENGTH) <= position, entries, OWN)
 
 
 def test_a_step_sees_nothing_of_later_positions_in_the_cache() -> None:

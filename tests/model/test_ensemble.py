@@ -41,7 +41,7 @@ def test_a_beam_as_wide_as_the_language_finds_the_best_of_the_average() -> None:
     both.attention[:] = (one.attention + other.attention) / 2
     starts, limits = [5, 900, 310], [4, 3, 1]
     config = SearchConfig(27, 27, min_length=2, coverage_penalty=0.3)
-    cache = Cache(ops.zeros((3, 1, 0, 1), "int32"), fixed=ops.convert_to_tensor(starts))
+    cache = Cache(ops.zeros((3, 1, 0, 2), "int32"), fixed=ops.convert_to_tensor(starts))
     found = search(
         average_steps([one.step, other.step]),
         join_caches([cache, cache]),

@@ -171,7 +171,22 @@ def test_a_step_reads_little_more_than_has_been_written() -> None:
     language.logits[:, END] -= 30.0
     language.search([5, 900], [100, 40], SearchConfig(2))
     assert len(language.rooms) == 100
-    assert all(0 < room - at <= 32 for at, room in enumerate(language.rooms))
+    assert all(0 < room <= 2 * 32 for _, room in language.rooms)
+
+
+def test_entries_of_the_past_that_none_goes_back_to_are_dropped() -> None:
+    """Hypotheses have all but their last few tokens in common."""
+    language = ToyLanguage(vocabulary_size=6, seed=2)
+    language.logits[:, END] -= 30.0
+    language.search([5, 900], [200, 200], SearchConfig(4))
+    assert max(written for written, _ in language.rooms) < 200 + 4 * 40
+
+
+def test_samples_share_no_past() -> None:
+    language = ToyLanguage(vocabulary_size=6, seed=2)
+    language.logits[:, END] -= 30.0
+    language.search([5], [100], SearchConfig(2, 2, temperature=1.0))
+    assert [written for written, _ in language.rooms] == [2 * at for at in range(100)]
 
 
 def test_beam_of_1_takes_the_best_token_until_the_end() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from keras import ops
 
-from model.beam import Cache
+from model.beam import Cache, Lineage
 from model.config import SearchConfig
 from model.transformer import Transformer, shift_right
 from tests.model import reference
@@ -179,13 +179,13 @@ def test_search_steps_give_the_logits_of_training(changes: dict[str, Any]) -> No
     hypotheses = np.abs(np.round(50 * wave(BATCH, WIDTH, TARGET_LENGTH))).astype(int)
     hypotheses = 2 + hypotheses % (VOCABULARY - 2)  # neither padding nor end: one sentence each
     cache = make_room(model.start_search(SOURCE), TARGET_LENGTH * WIDTH)
-    own = np.tile(np.arange(WIDTH)[None, :, None], (BATCH, 1, TARGET_LENGTH))
+    written, hypotheses_of_entries = np.divmod(np.arange(TARGET_LENGTH * WIDTH), WIDTH)
+    own = np.tile(hypotheses_of_entries == np.arange(WIDTH)[:, None], (BATCH, 1, 1))
     inputs = np.pad(hypotheses[:, :, :-1], ((0, 0), (0, 0), (1, 0)))
     steps = []
     for position in range(TARGET_LENGTH):
-        prediction = model.make_step()(
-            inputs[:, :, position], ops.convert_to_tensor(position), own, cache
-        )
+        lineage = Lineage(own & (written <= position), np.int32(position * WIDTH))
+        prediction = model.make_step()(inputs[:, :, position], position, lineage, cache)
         cache = cache._replace(past=prediction.past)
         steps.append(numpy(prediction.logits))
     for hypothesis in range(WIDTH):
@@ -245,10 +245,10 @@ def test_mixed_precision_is_near_and_gives_float32_logits() -> None:
 def test_far_positions_are_added_in_float32() -> None:
     """bfloat16 would round 1,001 to 1,000, and so give both the same vector."""
     model = make_transformer()
-    cache = make_room(model.start_search(SOURCE), 1002)
-    ancestors = np.zeros((BATCH, 1, 1002), np.int32)
+    cache = make_room(model.start_search(SOURCE), 1)
+    lineage = Lineage(np.ones((BATCH, 1, 1), bool), np.int32(0))
     logits = [
-        model.make_step()(TARGET[:, :1], ops.convert_to_tensor(position), ancestors, cache).logits
+        model.make_step()(TARGET[:, :1], position, lineage, cache).logits
         for position in (1000, 1001)
     ]
     assert (numpy(logits[0]) != numpy(logits[1])).any()

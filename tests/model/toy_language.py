@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from keras import ops
 
-from model.beam import Cache
+from model.beam import Cache, Lineage
 from model.config import SearchConfig
 from model.search import Prediction, Translations, search
 from tests.model.small import numpy
@@ -30,30 +30,32 @@ class ToyLanguage:
         self.attention = random.dirichlet([0.3] * SOURCE_LENGTH, _STATES).astype(np.float32)
         self.steps = 0
         self.sentences = 0  # how many went through all steps together
-        self.rooms: list[int] = []  # positions that there was room for at each step
+        self.rooms: list[tuple[int, int]] = []  # entries of the past, and room for more, each step
 
-    def step(self, tokens: Any, position: Any, ancestors: Any, cache: Cache) -> Prediction:
+    def step(self, tokens: Any, position: Any, lineage: Lineage, cache: Cache) -> Prediction:
+        """The past has a state and its position, from 1, in each entry."""
         self.steps += 1
         self.sentences += tokens.shape[0] or 0
-        batch, width = ops.shape(tokens)
-        self.rooms.append(ops.shape(cache.past)[2] // width)
-        parents = ops.take(ancestors, ops.maximum(position - 1, 0), axis=2)  # [B, W]
-        entries = ops.maximum(position - 1, 0) * width + parents
-        before = ops.take_along_axis(cache.past[:, 0, :, 0], entries, axis=1)
+        width, room = tokens.shape[1], ops.shape(cache.past)[2]
+        self.rooms.append((lineage.written, room - lineage.written))
+        earlier = lineage.seen & (ops.arange(room) < lineage.written)
+        newest = ops.argmax(ops.where(earlier, cache.past[:, :, :, 1], 0), axis=2)  # [B, W]
+        before = ops.take_along_axis(cache.past[:, 0, :, 0], newest, axis=1)
         before = ops.where(position == 0, cache.fixed[:, None], before)
         states = _next_state(before, tokens, position)  # [B, W]
-        here = (ops.arange(ops.shape(cache.past)[2]) // width == position)[None, None, :, None]
-        copies = ops.tile(states, (1, ops.shape(cache.past)[2] // width))[:, None, :, None]
+        places = ops.convert_to_tensor(ops.ones_like(states) * (position + 1))
+        new = ops.stack([states, places], axis=2)[:, None]
+        ahead, behind = lineage.written, room - lineage.written - width
         return Prediction(
             ops.take(self.logits, states, axis=0),
-            ops.where(here, copies, cache.past),
+            cache.past + ops.pad(new, ((0, 0), (0, 0), (ahead, behind), (0, 0))),
             ops.take(self.attention, states, axis=0),
         )
 
     def find(self, starts: Any, limits: Any, config: SearchConfig, **given: Any) -> Translations:
         """Runs the search under test."""
         starts = ops.convert_to_tensor(starts)
-        past = ops.zeros((ops.shape(starts)[0], 1, 0, 1), dtype=starts.dtype)
+        past = ops.zeros((ops.shape(starts)[0], 1, 0, 2), dtype=starts.dtype)
         return search(
             self.step,
             Cache(past, fixed=starts),
