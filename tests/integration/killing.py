@@ -3,15 +3,16 @@
     python -m tests.integration.killing FOLDER MOMENTS
 
 prints, as JSON, one result for each moment. All directories are then finished, for comparison.
+Moments are counted in operations on files, so they are as different on a slow machine.
 """
 
 import json
 import os
 import random
-import shutil
 import signal
 import sys
-import time
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,32 +22,44 @@ from pipeline.errors import UserError
 from tests.integration.preprocessing import build, configure
 
 SEED = 3
+OPERATIONS = ("open", "os.mkdir", "os.remove", "os.rename", "os.rmdir")  # audit events of Python
+LONGEST_DELAY = 0.005  # seconds after an operation; a write may be half done
 
 
 def main(folder: Path, moments: int) -> None:
     """Makes FOLDER/whole undisturbed, then FOLDER/killed-N, each killed once and finished."""
-    seconds = run(configure(folder, "whole", block_lines=50))
+    operations = count_operations(configure(folder, "whole", block_lines=50))
     chance = random.Random(SEED)
-    results: list[dict[str, Any]] = []
-    while len(results) < moments:
-        moment = chance.uniform(0, seconds)
-        config = configure(folder, f"killed-{len(results)}", block_lines=50)
-        if kill(config, moment):
-            results.append(examine(config.output_dir))
-            run(config)
-        else:  # it had ended: the machine is quicker now than at first
-            seconds = moment
-            shutil.rmtree(config.output_dir)
+    results = []
+    for moment in range(moments):
+        config = configure(folder, f"killed-{moment}", block_lines=50)
+        last = int((moment + chance.random()) / moments * operations)
+        killed = kill(config, last, chance.uniform(0, LONGEST_DELAY))
+        results.append({"killed": killed, **examine(config.output_dir)})
+        run(config)
     print(json.dumps(results))
 
 
-def kill(config: PreprocessConfig, seconds: float) -> bool:
-    """Kills a run after some seconds; returns whether it was still at work."""
-    process = start(config)
-    time.sleep(seconds)
-    os.kill(process, signal.SIGKILL)
-    _, status = os.waitpid(process, 0)
-    return os.WIFSIGNALED(status)
+def count_operations(config: PreprocessConfig) -> int:
+    """Runs to the end and returns how many operations on files of its directory that took."""
+    count, counted = os.pipe()
+    run(config, lambda: os.write(counted, b"."))
+    os.close(counted)
+    with open(count, "rb") as pipe:
+        return len(pipe.read())
+
+
+def kill(config: PreprocessConfig, operation: int, delay: float) -> bool:
+    """Kills a run some seconds after an operation; returns whether it was still at work."""
+    left = operation
+
+    def after_operation() -> None:
+        nonlocal left
+        left -= 1
+        if left == -1:
+            threading.Timer(delay, os.kill, (os.getpid(), signal.SIGKILL)).start()
+
+    return os.WIFSIGNALED(run(config, after_operation))
 
 
 def examine(directory: str) -> dict[str, Any]:
@@ -55,22 +68,19 @@ def examine(directory: str) -> dict[str, Any]:
     return {"directory": directory, "files": len(files), "accepted": is_accepted(directory)}
 
 
-def run(config: PreprocessConfig) -> float:
-    """Runs to the end and returns the seconds it took."""
-    begin = time.monotonic()
-    _, status = os.waitpid(start(config), 0)
-    if status:
-        raise RuntimeError(f"{config.output_dir} could not be finished: status {status}")
-    return time.monotonic() - begin
-
-
-def start(config: PreprocessConfig) -> int:
-    """Preprocesses in a forked process and returns its id."""
+def run(config: PreprocessConfig, on_operation: Callable[[], Any] = lambda: None) -> int:
+    """Preprocesses in a forked process and returns how that ended, a status of `os.waitpid`."""
     process = os.fork()
     if process:
-        return process
+        return os.waitpid(process, 0)[1]
+
+    def hear(event: str, arguments: tuple[Any, ...]) -> None:
+        if event in OPERATIONS and str(arguments[0]).startswith(config.output_dir):
+            on_operation()
+
     status = 1
     try:
+        sys.addaudithook(hear)
         build(config)
         status = 0
     finally:

@@ -70,9 +70,9 @@ def test_killed_at_any_moment_then_run_again_is_as_if_never_killed(tmp_path: Pat
     assert run.returncode == 0, run.stderr
     results = json.loads(run.stdout)
     assert len(results) == MOMENTS
-    # At its very end a run is complete; then finishing it changes nothing.
-    assert sum(not result["accepted"] for result in results) > MOMENTS // 2
-    assert len({result["files"] for result in results}) >= 5  # the moments differ
+    # At its very end a run may be complete, or over; then finishing it changes nothing.
+    assert sum(result["killed"] and not result["accepted"] for result in results) >= MOMENTS - 2
+    assert len({result["files"] for result in results}) > MOMENTS // 2  # the moments differ
     whole = contents(tmp_path / "whole")
     for result in results:
         assert contents(result["directory"]) == whole, result
