@@ -7,6 +7,7 @@ from pathlib import Path
 os.environ["KERAS_BACKEND"] = "tensorflow"
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+os.environ["TF_ENABLE_ONEDNN_OPTS"] = "1"  # as in training, with which tests compare to the bit
 
 import pytest
 

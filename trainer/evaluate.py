@@ -95,7 +95,7 @@ def main(_: list[str]) -> None:
         if config.baseline_run_dir
     }
 
-    start_tensorflow(one_thread_per_op=True)
+    start_tensorflow(for_search=True)
     from trainer.damage import damage_explained
     from trainer.evaluation import evaluate_loss, translate_set
     from trainer.translator import load_translator

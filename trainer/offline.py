@@ -48,7 +48,7 @@ class Model:
 
     def load(self) -> "Translate":
         """Returns the function that translates."""
-        start_tensorflow(one_thread_per_op=True)
+        start_tensorflow(for_search=True)
         from trainer.saved_model import DEFAULT_SIGNATURE, WITH_PREFIX, load_saved_model
         from trainer.translator import load_translator
 
@@ -71,7 +71,7 @@ class Model:
 
     def identity(self) -> bytes:
         """Returns a digest of all that decides a translation: the weights and the search."""
-        start_tensorflow(one_thread_per_op=True)
+        start_tensorflow(for_search=True)
         from trainer.checkpoints import find_checkpoint
         from trainer.saved_model import find_fingerprint
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import platform
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -9,11 +10,14 @@ from collections.abc import Iterator
 _SILENT = "3"
 
 
-def start_tensorflow(*, one_thread_per_op: bool = False) -> None:
+def start_tensorflow(*, for_search: bool = False) -> None:
     """Imports TensorFlow and finds its devices, silently; call it before anything imports Keras.
 
-    `one_thread_per_op` is for those who keep all processor cores busy themselves, with a batch each
-    (`trainer.translation.translate_all`); TF_NUM_INTRAOP_THREADS, if set, decides instead.
+    `for_search` is for those who keep all processor cores busy themselves, with a batch each
+    (`trainer.translation.translate_all`): each operation has one thread. All others' large products
+    go to oneDNN on every x86 processor; TensorFlow does that only with AVX-512 VNNI or newer. The
+    small products of search are no quicker there. TF_NUM_INTRAOP_THREADS and TF_ENABLE_ONEDNN_OPTS,
+    if set, decide instead.
 
     With several workers (TF_CONFIG) the devices wait for `trainer.strategy`, which must be first.
     Its C++ side writes a page of notices to standard error at every start, errors about absent GPUs
@@ -21,8 +25,10 @@ def start_tensorflow(*, one_thread_per_op: bool = False) -> None:
     processes that we start find there.
     """
     os.environ["KERAS_BACKEND"] = "tensorflow"
-    if one_thread_per_op:
+    if for_search:
         os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
+    elif platform.machine() in ("x86_64", "AMD64"):
+        os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
     chatty = os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", _SILENT) != _SILENT
     with contextlib.nullcontext() if chatty else silent_stderr():
         import tensorflow as tf

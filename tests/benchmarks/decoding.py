@@ -47,7 +47,7 @@ def main() -> None:
     arguments = parser.parse_args()
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:THREADS])
     workload = prepare(arguments.work_dir)
-    start_tensorflow(one_thread_per_op=True)  # as `trainer.translate` does
+    start_tensorflow(for_search=True)  # as `trainer.translate` does
     results: dict[str, object] = {}
     if arguments.run_dir:
         results["trained"] = measure_trained(arguments.run_dir, workload, arguments.rounds)

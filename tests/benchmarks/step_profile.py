@@ -41,8 +41,8 @@ def main() -> None:
     parser.add_argument("--size", choices=SIZES, default="tiny")
     parser.add_argument("--mixed_precision", choices=("none", "bfloat16"), default="none")
     arguments = parser.parse_args()
-    os.environ["TF_NUM_INTEROP_THREADS"] = "1"
-    start_tensorflow(one_thread_per_op=True)
+    os.environ["TF_NUM_INTEROP_THREADS"] = os.environ["TF_NUM_INTRAOP_THREADS"] = "1"
+    start_tensorflow()
     dataset_dir = prepare(arguments.work_dir).dataset
     with tempfile.TemporaryDirectory() as folder:
         profile_steps(dataset_dir, SIZES[arguments.size], arguments.mixed_precision, Path(folder))

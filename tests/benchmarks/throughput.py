@@ -13,6 +13,7 @@ from tests.benchmarks.measure import family, peak_memory
 from tests.benchmarks.workload import THREADS
 
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+_ENVIRONMENT = dict(os.environ)  # without what our start of TensorFlow adds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +60,7 @@ def follow(trainer: Trainer, reports: int, log: Path) -> Throughput:
       SystemExit: the command ended before; its output is in `log`.
     """
     environment = {
-        **os.environ,
+        **_ENVIRONMENT,
         "PYTHONUNBUFFERED": "1",
         "OMP_NUM_THREADS": str(THREADS),
         **trainer.environment,
