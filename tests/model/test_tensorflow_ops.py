@@ -35,7 +35,7 @@ def test_a_loop_neither_copies_nor_loses_what_else_reads_it() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("rows", [1, 3, 12])
 def test_matmul_is_that_of_keras(rows: int, dtype: str) -> None:
     rng = np.random.default_rng(0)
     x, y = (
@@ -51,11 +51,28 @@ def test_matmul_is_that_of_keras(rows: int, dtype: str) -> None:
         )
 
 
-def test_onednn_is_not_asked_for_products_of_single_rows() -> None:
-    def operations(rows: int) -> set[str]:
+@pytest.mark.parametrize("rows", [1, 3, 12, None])
+def test_shapes_of_matmul_are_known_in_a_graph_as_those_of_keras(rows: int | None) -> None:
+    x, y = tf.TensorSpec((None, 4, rows, 8)), tf.TensorSpec((None, 4, 8, None))
+    graph = tf.function(matmul).get_concrete_function(x, y)
+    assert graph.output_shapes.as_list() == [None, 4, rows, None]
+
+
+def test_few_rows_are_multiplied_one_by_one_by_tensorflows_own_kernel() -> None:
+    def operations(rows: int | None) -> set[str]:
         x, y = tf.TensorSpec((2, rows, 8)), tf.TensorSpec((2, 8, 5))
         graph = tf.function(matmul).get_concrete_function(x, y).graph
         return {operation.type for operation in graph.get_operations()}
 
-    assert "BatchMatMulV3" in operations(rows=1)
-    assert "BatchMatMulV3" not in operations(rows=2)
+    assert "ExpandDims" not in operations(rows=1)
+    for rows in (1, 4, 8):
+        assert "BatchMatMulV3" in operations(rows)
+    for rows in (9, None):
+        assert "BatchMatMulV3" not in operations(rows)
+
+
+def test_a_gpu_multiplies_all_rows_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tf.config, "list_logical_devices", lambda kind: ["/gpu:0"])
+    x, y = tf.TensorSpec((2, 4, 8)), tf.TensorSpec((2, 8, 5))
+    graph = tf.function(matmul).get_concrete_function(x, y).graph
+    assert "BatchMatMulV3" not in {operation.type for operation in graph.get_operations()}
