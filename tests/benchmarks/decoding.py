@@ -6,8 +6,9 @@ Untrained models translate Multi30k's test_2016_flickr into 16 tokens a sentence
 as many steps. Ours and CTranslate2 have the same weights and go from text to text; OpenNMT-py, by
 its own command and report, goes from subwords to subwords. With `--run_dir`, a trained model's
 weights and the lengths that it wants, without OpenNMT-py. Then the time of single sentences, the
-time by length, and memory over many sentences. Needs `pip install '.[ctranslate2]'`; on first use
-makes the rivals' environment in `--work_dir`, which may be deleted afterwards.
+time by length (given ones, of a trained model too), and memory over many sentences. Needs
+`pip install '.[ctranslate2]'`; on first use makes the rivals' environment in `--work_dir`, which
+may be deleted afterwards.
 """
 
 import argparse
@@ -16,7 +17,9 @@ import json
 import os
 import random
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tests.benchmarks import rivals
 from tests.benchmarks.measure import resident_memory
@@ -24,6 +27,9 @@ from tests.benchmarks.rivals import opennmt_py
 from tests.benchmarks.translation_times import compare, show, time_alone, time_by_length, timed
 from tests.benchmarks.workload import SIZES, THREADS, Workload, prepare, some_of
 from trainer.startup import start_tensorflow
+
+if TYPE_CHECKING:
+    from tests.benchmarks.engines import Setup
 
 SEARCHES = {"greedy": 1, "beam 4": 4}  # beam sizes
 LENGTH = 16  # tokens of every translation
@@ -64,7 +70,8 @@ def measure_trained(run_dir: Path, workload: Workload, rounds: int) -> dict[str,
     from tests.benchmarks import engines
 
     folder, sentences = new_folder(workload, "trained"), workload.test_sentences("source")
-    setup = engines.trained(run_dir)
+    trained = functools.partial(engines.trained, run_dir)
+    setup = trained()
     results: dict[str, object] = {}
     for search, beam_size in SEARCHES.items():
         title = f"trained, {search}"
@@ -74,6 +81,7 @@ def measure_trained(run_dir: Path, workload: Workload, rounds: int) -> dict[str,
                 title, timed(translators, sentences), sentences, rounds
             ),
             "alone_milliseconds": time_alone(title, translators, sentences[:ALONE]),
+            "microseconds_per_token": by_length(title, trained, beam_size, folder, sentences),
         }
     return results
 
@@ -103,28 +111,33 @@ def measure_untrained(name: str, workload: Workload, rounds: int) -> dict[str, o
         results[search] = {
             "sentences_per_second": compare(title, contenders, sentences, rounds),
             "alone_milliseconds": time_alone(title, translators, sentences[:ALONE]),
-            "microseconds_per_token": {
-                "ours": time_by_length(
-                    f"{title}, ours",
-                    {
-                        length: engines.in_process(untrained(length), beam_size)
-                        for length in (LENGTH, *LENGTHS)
-                    },
-                    sentences[:TOGETHER],
-                ),
-                "CTranslate2": time_by_length(
-                    f"{title}, CTranslate2, float32",
-                    {
-                        length: engines.ctranslate2(
-                            untrained(length), beam_size, folder / str(length), "float32"
-                        )
-                        for length in (LENGTH, *LENGTHS)
-                    },
-                    sentences[:TOGETHER],
-                ),
-            },
+            "microseconds_per_token": by_length(title, untrained, beam_size, folder, sentences),
         }
     return results
+
+
+def by_length(
+    title: str,
+    model: Callable[[int], "Setup"],
+    beam_size: int,
+    folder: Path,
+    sentences: list[str],
+) -> dict[str, object]:
+    """Times ours and CTranslate2 where every translation has so many tokens."""
+    from tests.benchmarks import engines
+
+    models = {length: model(length) for length in (LENGTH, *LENGTHS)}
+    translators = {
+        "ours": {n: engines.in_process(setup, beam_size) for n, setup in models.items()},
+        "CTranslate2, float32": {
+            n: engines.ctranslate2(setup, beam_size, folder / str(n), "float32")
+            for n, setup in models.items()
+        },
+    }
+    return {
+        name: time_by_length(f"{title}, {name}", by_number, sentences[:TOGETHER])
+        for name, by_number in translators.items()
+    }
 
 
 def watch_memory(workload: Workload, number: int) -> dict[int, float]:

@@ -67,16 +67,25 @@ def untrained(size: Size, workload: Workload, run_dir: Path, length: int) -> Set
     training = TrainingConfig(dataset_dir=str(workload.dataset), run_dir=str(run_dir))
     config = TransformerConfig(**size.architecture())
     run = open_run(config, training, SearchConfig(), dataset)
-    transformer = FixedLength(config, run.vocabularies["target"].size)
-    transformer.length = length
+    return Setup(run, _fixed_length(config, run.vocabularies["target"].size, length), length)
+
+
+def trained(run_dir: Path, length: int = 0) -> Setup:
+    """Loads a run's model, which says itself when a translation ends, if no length is given."""
+    run = load_run(run_dir)
+    translator, _ = load_translator(run, TrainedModel(str(run_dir)), run.search)
+    transformer = translator.transformer
+    if length:
+        weights = transformer.get_weights()
+        transformer = _fixed_length(transformer.config, transformer.vocabulary_size, length)
+        transformer.set_weights(weights)
     return Setup(run, transformer, length)
 
 
-def trained(run_dir: Path) -> Setup:
-    """Loads a run's model, which says itself when a translation ends."""
-    run = load_run(run_dir)
-    translator, _ = load_translator(run, TrainedModel(str(run_dir)), run.search)
-    return Setup(run, translator.transformer, length=0)
+def _fixed_length(config: TransformerConfig, vocabulary_size: int, length: int) -> FixedLength:
+    transformer = FixedLength(config, vocabulary_size)
+    transformer.length = length
+    return transformer
 
 
 def in_process(setup: Setup, beam_size: int) -> Engine:
