@@ -55,6 +55,9 @@ class Adam(keras.optimizers.Adam):
             grad=gradient,
         )
 
+    def finalize_variable_values(self, var_list: list[keras.Variable]) -> None:
+        """Leaves the weights; Keras's would make averages of them before the last checkpoint."""
+
     @property
     def _averages(self) -> list[keras.Variable]:
         return self._model_variables_moving_average if self.use_ema else []

@@ -12,6 +12,7 @@ import tensorflow as tf
 from model.config import TransformerConfig
 from trainer.checkpoints import restore_latest, save_checkpoint
 from trainer.config import TrainingConfig
+from trainer.input import distribute
 from trainer.learner import Learner
 from trainer.optimizer import Adam
 
@@ -72,6 +73,25 @@ def test_the_average_decays_by_its_formula(make: Callable[[], Learner]) -> None:
     for name, average in averages.items():
         np.testing.assert_allclose(average, expected[name], rtol=1e-5, atol=1e-7, err_msg=name)
         assert not np.array_equal(average, weights_of(learner)[name])
+
+
+def test_the_end_of_training_leaves_the_weights_alone(make: Callable[[], Learner]) -> None:
+    learner, strategy = make(), tf.distribute.get_strategy()
+    batches = distribute(tf.data.Dataset.from_tensors(BATCH).repeat(), strategy)
+    seen: list[dict[str, np.ndarray]] = []
+
+    class Look(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch: int, logs: object = None) -> None:
+            seen.append(weights_of(learner))
+
+        def on_train_end(self, logs: object = None) -> None:
+            seen.append(weights_of(learner))
+
+    learner.fit(batches, steps_per_epoch=3, callbacks=[Look()], shuffle=False, verbose=0)
+    before, after = seen[-2:]
+    for name, average in averages_of(learner).items():
+        np.testing.assert_array_equal(after[name], before[name], err_msg=name)
+        assert not np.array_equal(after[name], average)
 
 
 def test_a_skipped_first_update_does_not_draw_the_average_to_zero(
