@@ -45,19 +45,23 @@ def finish(run: Run, learner: Learner, translator: Translator, dataset: Dataset)
     logging.info("next: python -m trainer.evaluate --run_dir=%s", run.directory)
 
 
-def is_finished(run: Run) -> bool:
-    """Returns whether a run has its results, after all its steps or fewer by early stopping.
+def finished_steps(run: Run) -> int | None:
+    """Returns how many updates a run has results of: all, or fewer by early stopping; else None.
 
-    If other averages are asked for than it has, it is not.
+    If other averages are asked for than it has, or it went on after them, it is not finished.
     """
     path = run.directory / "train.json"
     if not path.exists():
-        return False
+        return None
     result = json.loads(path.read_text("utf-8"))
-    if result.get("asked_for") not in (None, _averaging(run)) and list_checkpoints(run.directory):
-        return False
-    bleu = read_metric(run.directory, "dev/bleu")
-    return result["steps"] >= run.training.train_steps or gains_no_more(bleu, run.training)
+    steps, saved = int(result["steps"]), list_checkpoints(run.directory)
+    if saved and result.get("asked_for") not in (None, _averaging(run)):
+        return None
+    if steps >= run.training.train_steps:
+        return steps
+    went_on = bool(saved) and saved[-1].step > steps
+    stopped = gains_no_more(read_metric(run.directory, "dev/bleu"), run.training)
+    return steps if stopped and not went_on else None
 
 
 def _score(

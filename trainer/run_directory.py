@@ -71,31 +71,29 @@ def open_run(
     """
     run = describe_run(transformer, training, search, dataset)
     directory = run.directory
-    if (directory / "run.json").exists():
-        if any((directory / name).exists() for name in ("checkpoints", "best", "averaged")):
-            _check_same(load_run(directory), run)
-    elif write and directory.is_dir() and any(directory.iterdir()):
-        raise UserError(
-            f"{directory} is not empty and holds no run; expected a new or empty directory: "
-            "give another --run_dir"
-        )
+    saved = (directory / name for name in ("checkpoints", "best", "averaged"))
+    if (directory / "run.json").exists() and any(path.exists() for path in saved):
+        _check_same(load_run(directory), run)
     if write:
-        directory.mkdir(parents=True, exist_ok=True)
+        _make_folder(directory)
+        # First, so that what is there is known for a run if the rest is not written.
+        write_atomically(str(directory / "run.json"), _to_json(run).encode())
         for side, vocabulary in dataset.vocabularies.items():
             subwords = storage.read(dataset.path(vocabulary.path))
             write_atomically(str(run.subwords_path(side)), subwords)
         write_atomically(str(directory / "flags.txt"), _flagfile(run).encode())
-        write_atomically(str(directory / "run.json"), _to_json(run).encode())
     return run
 
 
 @contextlib.contextmanager
-def alone_in(directory: Path) -> Iterator[None]:
+def alone_in(run_dir: str) -> Iterator[None]:
     """Keeps other processes, on file systems that have locks, from training in a run directory.
 
     Raises:
-        UserError: if another does.
+        UserError: if another does, or the directory holds something other than a run.
     """
+    directory = _local(run_dir)
+    _make_folder(directory)
     with open(directory / ".lock", "w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -180,6 +178,18 @@ def check_dataset(run: Run, dataset: Dataset) -> None:
             f"{dataset.directory} has other subwords than {run.directory}: preprocess it with "
             f"--subwords_model={','.join(files)}{sharing}"
         )
+
+
+def _make_folder(directory: Path) -> None:
+    """Makes a run directory; raises UserError if something else is there, and leaves it alone."""
+    if not (directory / "run.json").exists() and directory.is_dir():
+        ours = (".lock", "run.json.")  # the second where writing it was stopped
+        if any(not path.name.startswith(ours) for path in directory.iterdir()):
+            raise UserError(
+                f"{directory} is not empty and holds no run; expected a new or empty directory: "
+                "give another --run_dir"
+            )
+    directory.mkdir(parents=True, exist_ok=True)
 
 
 def _local(directory: str | Path) -> Path:

@@ -11,7 +11,7 @@ from trainer.checkpoint_files import Checkpoint
 from trainer.checkpoints import delete_unfinished, restore_latest
 from trainer.config import TrainingConfig
 from trainer.dev_evaluation import DevEvaluation, evaluate_dev, gains_no_more, show_samples
-from trainer.finishing import finish, is_finished
+from trainer.finishing import finish, finished_steps
 from trainer.flops import measure_peak, training_flops
 from trainer.input import Bucket, distribute, make_buckets, steps_per_epoch, training_batches
 from trainer.learner import Learner
@@ -43,10 +43,11 @@ def train(
     """
     strategy = make_strategy()
     buckets = make_training_buckets(training, dataset, strategy)
-    run = open_run(transformer, training, search, dataset, write=is_chief(strategy))
     if not is_chief(strategy):
+        run = open_run(transformer, training, search, dataset, write=False)
         return _train(run, strategy, buckets, dataset)
-    with alone_in(run.directory):
+    with alone_in(training.run_dir):
+        run = open_run(transformer, training, search, dataset)
         delete_unfinished(run.directory)
         return _train(run, strategy, buckets, dataset)
 
@@ -55,8 +56,8 @@ def _train(
     run: Run, strategy: tf.distribute.Strategy, buckets: list[Bucket], dataset: Dataset
 ) -> bool:
     training = run.training
-    if is_finished(run):
-        logging.info("%s is finished: %d steps", run.directory, training.train_steps)
+    if steps := finished_steps(run):
+        logging.info("%s is finished: %d steps", run.directory, steps)
         return True
     learner = prepare_learner(run, strategy)
     checkpoint = restore_latest(run.directory, learner)

@@ -17,12 +17,14 @@ import tensorflow as tf
 from model.config import SearchConfig, TransformerConfig
 from pipeline.builtin import generate_pairs
 from pipeline.config import PreprocessConfig
+from pipeline.errors import UserError
 from pipeline.schema import load_dataset
 from tests.integration.commands import start
 from tests.integration.preprocessing import build
 from trainer import finishing, training
 from trainer.config import TrainingConfig
 from trainer.learner import Learner
+from trainer.run_directory import alone_in, load_run, open_run
 from trainer.training import prepare_learner
 
 TRANSFORMER: dict[str, Any] = {
@@ -133,6 +135,16 @@ def test_a_run_that_gains_no_more_ends_early_and_is_finished(
         assert json.loads(results.read_text())["steps"] == 4
     assert [path.name for path in (tmp_path / "run/best").iterdir()] == ["step-00000002"]
     assert next(scores) == 1.0
+
+
+def test_a_run_in_use_is_not_written_to_by_another(dataset_dir: Path, tmp_path: Path) -> None:
+    config = TrainingConfig(dataset_dir=str(dataset_dir), run_dir=str(tmp_path / "run"))
+    dataset, other = load_dataset(dataset_dir), TransformerConfig(**{**TRANSFORMER, "num_heads": 4})
+    with alone_in(config.run_dir):
+        run = open_run(TransformerConfig(**TRANSFORMER), config, SearchConfig(), dataset)
+        with pytest.raises(UserError, match="another process is training in"):
+            training.train(other, config, SearchConfig(), dataset)
+    assert load_run(config.run_dir) == run
 
 
 @contextlib.contextmanager

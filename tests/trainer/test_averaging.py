@@ -12,7 +12,7 @@ from model.transformer import Transformer
 from trainer import finishing
 from trainer.averaging import make_candidates
 from trainer.checkpoints import find_checkpoint, save_best, save_checkpoint
-from trainer.finishing import finish, is_finished
+from trainer.finishing import finish, finished_steps
 from trainer.learner import Learner
 from trainer.run_directory import Run
 
@@ -148,12 +148,28 @@ def test_a_run_of_which_another_average_is_asked_is_not_finished(
     make: Callable[..., tuple[Run, Learner]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, learner = make(average="last", train_steps=40)
-    assert not is_finished(run)
+    assert finished_steps(run) is None
     finish_with(run, learner, monkeypatch, bleu={30.0: 26.0, 35.0: 28.0, 40.0: 27.0})
-    assert is_finished(run)
+    assert finished_steps(run) == 40
     for change in ({"average": "none"}, {"average_checkpoints": 1}, {"train_steps": 41}):
         changed = dataclasses.replace(run.training, **change)
-        assert not is_finished(dataclasses.replace(run, training=changed))
+        assert finished_steps(dataclasses.replace(run, training=changed)) is None
+    fewer = dataclasses.replace(run.training, train_steps=39)
+    assert finished_steps(dataclasses.replace(run, training=fewer)) == 40
+
+
+def test_a_run_that_went_on_after_it_ended_early_is_not_finished(
+    make: Callable[..., tuple[Run, Learner]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, learner = make(train_steps=99, early_stopping_patience=1)
+    finish_with(run, learner, monkeypatch, bleu={30.0: 26.0, 35.0: 28.0, 40.0: 27.0})
+    assert finished_steps(run) is None
+    rows = [{"step": step, "dev/bleu": bleu} for step, bleu in ((20, 5.0), (40, 4.0))]
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    (run.directory / "metrics.jsonl").write_text(lines)
+    assert finished_steps(run) == 40
+    save_checkpoint(run.directory, learner, step=50, train_seconds=9.0, keep=5)
+    assert finished_steps(run) is None
 
 
 def test_the_candidate_of_the_best_bleu_is_kept_and_all_are_told(

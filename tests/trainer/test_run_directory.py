@@ -7,9 +7,10 @@ import pytest
 from absl import flags
 
 from model.config import SearchConfig, TransformerConfig
-from pipeline import cli
+from pipeline import cli, storage
 from pipeline.errors import UserError
 from pipeline.schema import Dataset
+from trainer import run_directory
 from trainer.config import TrainingConfig
 from trainer.run_directory import Run, alone_in, check_dataset, load_run, open_run
 
@@ -121,12 +122,50 @@ def test_a_run_directory_in_a_store_is_refused(tmp_path: Path, tiny_dataset: Dat
 
 
 def test_two_processes_do_not_train_in_one_directory(tmp_path: Path) -> None:
-    with alone_in(tmp_path):
-        expected = f"another process is training in {tmp_path}: wait"
-        with pytest.raises(UserError, match=expected), alone_in(tmp_path):
+    run_dir = str(tmp_path / "new")
+    with alone_in(run_dir):
+        expected = f"another process is training in {run_dir}: wait"
+        with pytest.raises(UserError, match=expected), alone_in(run_dir):
             pass
-    with alone_in(tmp_path):
+    with alone_in(run_dir):
         pass
+
+
+def test_a_folder_of_something_else_is_refused_and_left_alone(
+    tmp_path: Path, tiny_dataset: Dataset
+) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/thesis.tex").touch()
+    for opening in (
+        lambda: open_run(TRANSFORMER, make_training(tmp_path), SEARCH, tiny_dataset),
+        lambda: alone_in(str(tmp_path / "run")).__enter__(),
+    ):
+        with pytest.raises(UserError, match="is not empty and holds no run"):
+            opening()
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["thesis.tex"]
+
+
+@pytest.mark.parametrize("writes", [0, 1, 2])
+def test_a_start_that_was_stopped_at_any_write_can_be_repeated(
+    tmp_path: Path, tiny_dataset: Dataset, monkeypatch: pytest.MonkeyPatch, writes: int
+) -> None:
+    done: list[str] = []
+
+    def write(path: str, data: bytes) -> None:
+        if len(done) == writes:
+            Path(f"{path}.1234.tmp").write_bytes(data[:1])
+            raise KeyboardInterrupt
+        done.append(path)
+        storage.write_atomically(path, data)
+
+    training = make_training(tmp_path)
+    monkeypatch.setattr(run_directory, "write_atomically", write)
+    with pytest.raises(KeyboardInterrupt), alone_in(training.run_dir):
+        open_run(TRANSFORMER, training, SEARCH, tiny_dataset)
+    monkeypatch.undo()
+    with alone_in(training.run_dir):
+        run = open_run(TRANSFORMER, training, SEARCH, tiny_dataset)
+    assert load_run(training.run_dir) == run
 
 
 def test_a_run_is_read_as_it_was_opened(tmp_path: Path, tiny_dataset: Dataset) -> None:
