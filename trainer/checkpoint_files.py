@@ -11,7 +11,6 @@ import dataclasses
 import json
 import os
 import shutil
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +20,7 @@ from pipeline.errors import UserError
 from pipeline.schema import write_atomically
 
 Arrays = dict[str, np.ndarray]
-_UNFINISHED = (".tmp", ".old")  # what is being written, and what it takes the place of
+_UNFINISHED = (".tmp", ".old")  # what is being written, and what it replaces or is deleted
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,6 +62,14 @@ def write_checkpoint(checkpoint: Checkpoint, weights: Arrays, state: Arrays | No
     shutil.rmtree(replaced, ignore_errors=True)
 
 
+def delete_checkpoint(checkpoint: Checkpoint) -> None:
+    """Deletes a checkpoint as a whole: what a kill leaves of it is among the `unfinished`."""
+    doomed = checkpoint.path.with_name(f".{checkpoint.path.name}{_UNFINISHED[1]}")
+    shutil.rmtree(doomed, ignore_errors=True)
+    checkpoint.path.rename(doomed)
+    shutil.rmtree(doomed, ignore_errors=True)
+
+
 def unfinished(folder: Path) -> list[Path]:
     """Lists what was left in a folder by writing that did not come to its end."""
     return [path for suffix in _UNFINISHED for path in folder.glob(f".*{suffix}") if path.is_dir()]
@@ -78,7 +85,7 @@ def read_arrays(checkpoint: Checkpoint, name: str) -> Arrays:
     try:
         with np.load(path) as file:
             return dict(file)
-    except (OSError, EOFError, ValueError, zipfile.BadZipFile) as error:
+    except Exception as error:  # zipfile and NumPy raise what they may on damaged bytes
         raise _damaged(path, error) from error
 
 

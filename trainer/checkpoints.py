@@ -18,6 +18,7 @@ from pipeline.errors import UserError
 from trainer.checkpoint_files import (
     Arrays,
     Checkpoint,
+    delete_checkpoint,
     list_folder,
     read_arrays,
     read_description,
@@ -48,7 +49,7 @@ def save_checkpoint(
     regular = [other for other in others if other.step < step and not other.interim]
     surplus = [] if interim else regular[: max(len(regular) + 1 - keep, 0)]
     for other in surplus + [other for other in others if other.step > step or other.interim]:
-        shutil.rmtree(other.path)
+        delete_checkpoint(other)
     return checkpoint
 
 
@@ -62,7 +63,7 @@ def save_best(
     best = Checkpoint(run_dir / "best" / f"step-{step:08d}", step, train_seconds=0.0, bleu=bleu)
     write_checkpoint(best, _read(_weights(transformer)))
     for old in list_best(run_dir)[keep:]:
-        shutil.rmtree(old.path)
+        delete_checkpoint(old)
 
 
 def list_best(run_dir: Path) -> list[Checkpoint]:

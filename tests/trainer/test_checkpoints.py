@@ -146,6 +146,29 @@ def test_only_the_newest_are_kept(tmp_path: Path, make_learner: MakeLearner) -> 
     assert steps(tmp_path) == [15, 20]
 
 
+def test_a_kill_while_one_is_deleted_leaves_all_of_it_or_what_is_cleaned_up(
+    tmp_path: Path,
+    make_learner: MakeLearner,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def stop_halfway(path: Path, **_: object) -> None:
+        if path.exists():
+            (path / "checkpoint.json").unlink()
+            raise KeyboardInterrupt
+
+    learner = make_learner()
+    save(tmp_path, learner, 5, keep=1)
+    monkeypatch.setattr(shutil, "rmtree", stop_halfway)
+    with pytest.raises(KeyboardInterrupt):
+        save(tmp_path, learner, 10, keep=1)
+    monkeypatch.undo()
+    assert steps(tmp_path) == [10]
+    assert not caplog.records
+    delete_unfinished(tmp_path)
+    assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["step-00000010"]
+
+
 def test_an_interim_checkpoint_displaces_none_and_goes_with_the_next(
     tmp_path: Path, make_learner: MakeLearner
 ) -> None:
