@@ -9,6 +9,9 @@ import tensorflow as tf
 from pipeline.errors import UserError
 from trainer.config import TrainingConfig
 
+# What TensorFlow takes for exhausted resources, too, in the words of the operating system.
+_NOT_MEMORY = ("No space left on device", "Disk quota exceeded", "Too many open files")
+
 
 @contextlib.contextmanager
 def failures_explained(training: TrainingConfig) -> Iterator[None]:
@@ -20,6 +23,12 @@ def failures_explained(training: TrainingConfig) -> Iterator[None]:
     try:
         yield
     except tf.errors.ResourceExhaustedError as error:
+        reason = next((each for each in _NOT_MEMORY if each in str(error)), None)
+        if reason:
+            raise UserError(
+                f"cannot write to {training.run_dir}: {reason}; once that is mended, start the "
+                "same command again to go on from the last checkpoint"
+            ) from error
         raise UserError(
             f"out of memory with --tokens_per_batch={training.tokens_per_batch} in "
             f"--gradient_accumulation={training.gradient_accumulation} parts: double "

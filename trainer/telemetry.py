@@ -19,8 +19,8 @@ from pipeline.schema import write_atomically
 class MetricsWriter:
     """Appends the same scalars to `run_dir/metrics.jsonl` and to TensorBoard.
 
-    Steps above `first_step` that an interrupted session had already written are removed first, so
-    that a resumed run tells each step once.
+    Rows above `first_step`, of a session that was killed, are removed first, so that
+    `metrics.jsonl` tells each step once. TensorBoard's own files stay as they are.
     """
 
     def __init__(self, run_dir: Path, first_step: int) -> None:

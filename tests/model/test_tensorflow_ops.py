@@ -65,10 +65,10 @@ def test_few_rows_are_multiplied_one_by_one_by_tensorflows_own_kernel() -> None:
         return {operation.type for operation in graph.get_operations()}
 
     assert "ExpandDims" not in operations(rows=1)
-    for rows in (1, 4, 8):
-        assert "BatchMatMulV3" in operations(rows)
-    for rows in (9, None):
-        assert "BatchMatMulV3" not in operations(rows)
+    for few in (1, 4, 8):
+        assert "BatchMatMulV3" in operations(few)
+    for many in (9, None):
+        assert "BatchMatMulV3" not in operations(many)
 
 
 def test_a_gpu_multiplies_all_rows_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

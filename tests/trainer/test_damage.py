@@ -53,6 +53,20 @@ def test_damage_that_is_gone_keeps_tensorflows_error(dataset: Dataset) -> None:
         raise tf.errors.DataLossError(None, None, "corrupted record at 0")
 
 
+@pytest.mark.parametrize("kind", ["train", "dev", "."])
+def test_what_is_gone_is_named(dataset: Dataset, kind: str) -> None:
+    lost = Path(dataset.directory) / kind
+    lost.rename(lost.with_name("elsewhere") if kind != "." else f"{dataset.directory}-elsewhere")
+    gone = pytest.raises(UserError, match=f"lost the dataset .*{dataset.directory}.* once it is")
+    with gone, damage_explained(dataset):
+        read(dataset, "dev" if kind == "dev" else "train")
+
+
+def test_a_loss_elsewhere_keeps_tensorflows_error(dataset: Dataset) -> None:
+    with pytest.raises(tf.errors.NotFoundError), damage_explained(dataset):
+        raise tf.errors.NotFoundError(None, None, "/elsewhere; No such file or directory")
+
+
 def test_other_errors_pass_through(dataset: Dataset) -> None:
     damage(dataset, "train", 0)
     with pytest.raises(ZeroDivisionError), damage_explained(dataset):

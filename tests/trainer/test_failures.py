@@ -7,11 +7,15 @@ from pipeline.errors import UserError
 from trainer.config import TrainingConfig
 from trainer.failures import failures_explained
 
-TRAINING = TrainingConfig(tokens_per_batch=777, gradient_accumulation=3)
+TRAINING = TrainingConfig(run_dir="runs/a", tokens_per_batch=777, gradient_accumulation=3)
 
 
 def exhaust_memory() -> None:
     tf.zeros((2**58,), tf.int8)  # no machine has an exbibyte to give
+
+
+def fill_the_disk() -> None:
+    raise tf.errors.ResourceExhaustedError(None, None, "runs/a/x; No space left on device\nmore")
 
 
 def lose_a_worker() -> None:
@@ -26,6 +30,7 @@ def stop_without_a_worker() -> None:
     ("fail", "expected"),
     [
         (exhaust_memory, "out of memory with --tokens_per_batch=777 .*double --gradient_accumu"),
+        (fill_the_disk, "cannot write to runs/a: No space left on device; .* same command again"),
         (lose_a_worker, "lost another worker; start the same command again, on all"),
         (stop_without_a_worker, "lost another worker; start the same command again, on all"),
     ],
