@@ -11,6 +11,9 @@ import dataclasses
 import json
 import os
 import shutil
+import tokenize
+import zipfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +23,17 @@ from pipeline.errors import UserError
 from pipeline.schema import write_atomically
 
 Arrays = dict[str, np.ndarray]
-_UNFINISHED = (".tmp", ".old")  # what is being written, and what it replaces or is deleted
+_UNFINISHED = (".tmp", ".old")  # what is being written, and what is replaced or deleted
+# What zipfile and NumPy raise of bytes that are not what they were.
+_DAMAGED = (
+    OSError,
+    EOFError,
+    ValueError,
+    NotImplementedError,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,7 +98,7 @@ def read_arrays(checkpoint: Checkpoint, name: str) -> Arrays:
     try:
         with np.load(path) as file:
             return dict(file)
-    except Exception as error:  # zipfile and NumPy raise what they may on damaged bytes
+    except _DAMAGED as error:
         raise _damaged(path, error) from error
 
 

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from model.config import TransformerConfig
 from pipeline.errors import UserError
-from trainer.checkpoint_files import Checkpoint
+from trainer.checkpoint_files import Checkpoint, read_arrays
 from trainer.checkpoints import (
     delete_unfinished,
     find_checkpoint,
@@ -261,6 +261,25 @@ def test_a_truncated_checkpoint_is_passed_over_with_a_warning(
     assert int(other.optimizer.iterations) == 0
     assert "damaged checkpoint" in caplog.text
     assert "step-00000002" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("bytes_", "damaged"),
+    [
+        (b"PK\x01\x02", 10),  # an unknown compression, in the directory of the archive
+        (b"'descr'", 0),  # the description of an array
+    ],
+)
+def test_damage_to_the_archive_itself_is_told(
+    tmp_path: Path, make_learner: MakeLearner, bytes_: bytes, damaged: int
+) -> None:
+    save(tmp_path, make_learner(), 5)
+    path = tmp_path / "checkpoints/step-00000005/weights.npz"
+    data = bytearray(path.read_bytes())
+    data[data.index(bytes_) + damaged] ^= 0x55
+    path.write_bytes(data)
+    with pytest.raises(UserError, match="damaged checkpoint: .*weights.npz"):
+        read_arrays(list_checkpoints(tmp_path)[0], "weights")
 
 
 def test_a_damaged_checkpoint_is_not_averaged_and_goes_with_the_next_save(
