@@ -1,10 +1,12 @@
 """Floating-point operations: what the model asks for by formula, and what the device can do."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import tensorflow as tf
 
 from model.config import TransformerConfig
+from trainer.startup import processor_cores
 
 _SMALLEST, _LARGEST = 256, 8192  # rows of the matrices
 _BUSY_SECONDS = 0.01  # products that take longer measure no better
@@ -60,7 +62,9 @@ def forward_flops(
 
 
 def measure_peak(dtype: str) -> float:
-    """Measures the operations a second of a large matrix product on one device, in under 1 s.
+    """Measures the operations a second of large matrix products on one device, in under 1 s.
+
+    Each processor core computes one at once, so that it does not matter on how many threads.
 
     Args:
         dtype: type of the model's products, such as "bfloat16".
@@ -68,20 +72,26 @@ def measure_peak(dtype: str) -> float:
     Returns:
         the best of several products of a size that keeps the device busy.
     """
+    cores = 1 if tf.config.list_logical_devices("GPU") else processor_cores()
     size, best, spent = _SMALLEST, 0.0, 0.0
-    _time_product(size, dtype)  # the first use of a device is slow
+    _time_products(cores, size, dtype)  # the first use of a device is slow
     while spent < _MEASURED_SECONDS:
-        seconds = _time_product(size, dtype)
+        seconds = _time_products(cores, size, dtype)
         spent += seconds
-        best = max(best, 2.0 * size**3 / seconds)
+        best = max(best, cores * 2.0 * size**3 / seconds)
         if seconds < _BUSY_SECONDS and size < _LARGEST:
             size *= 2
     return best
 
 
-def _time_product(size: int, dtype: str) -> float:
+def _time_products(count: int, size: int, dtype: str) -> float:
+    """Returns the seconds that so many products at once take."""
     matrix = tf.ones((size, size), dtype)
-    start = time.perf_counter()
-    product = tf.matmul(matrix, matrix)
-    product[0, 0].numpy()  # waits for the device
-    return time.perf_counter() - start
+
+    def multiply(_: int) -> None:
+        tf.matmul(matrix, matrix)[0, 0].numpy()  # waits for the device
+
+    with ThreadPoolExecutor(count) as pool:
+        start = time.perf_counter()
+        list(pool.map(multiply, range(count)))
+        return time.perf_counter() - start

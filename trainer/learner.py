@@ -36,6 +36,8 @@ class Learner(keras.Model):
         label_smoothing: probability of all wrong subwords together (§5.4).
         gradient_accumulation: equal parts of a replica's batch that are computed one after
             another, to save memory.
+        parts_at_once: each of these is divided into as many again, which are computed side by side:
+            processor cores that share operations wait for one another, and these do not.
         compile_gradients: whether XLA compiles the forward and backward pass.
 
     Attributes:
@@ -49,12 +51,14 @@ class Learner(keras.Model):
         *,
         label_smoothing: float,
         gradient_accumulation: int = 1,
+        parts_at_once: int = 1,
         compile_gradients: bool = False,
     ) -> None:
         super().__init__(name="learner")
         self.transformer = transformer
         self.label_smoothing = label_smoothing
-        self.gradient_accumulation = gradient_accumulation
+        self.parts = gradient_accumulation * parts_at_once
+        self.parts_at_once = parts_at_once
         self.loss_scale = LossScale() if transformer.compute_dtype == "float16" else None
         self.batch_shape: BatchShape = (0, 0, 0)
         self.waiting_since: float | None = None
@@ -158,7 +162,7 @@ class Learner(keras.Model):
         self, data: Batch, target_tokens: tf.Tensor
     ) -> tuple[tf.Tensor, Gradients]:
         """Returns `[loss, nll]` and the gradients, this replica's share of each."""
-        if self.gradient_accumulation == 1:
+        if self.parts == 1:
             losses, gradients = self._differentiate(data, target_tokens)
         else:
             losses, gradients = self._accumulate(data, target_tokens)
@@ -167,9 +171,8 @@ class Learner(keras.Model):
         return losses, gradients
 
     def _accumulate(self, data: Batch, target_tokens: tf.Tensor) -> tuple[tf.Tensor, Gradients]:
-        """As `_differentiate`, but in equal parts, so that only one's activations are kept."""
-        count = self.gradient_accumulation
-        parts = {name: tf.reshape(ids, (count, -1, tf.shape(ids)[1])) for name, ids in data.items()}
+        """As `_differentiate`, but in equal parts, of which so many keep activations at once."""
+        parts = {name: self._divide(ids) for name, ids in data.items()}
 
         def add_part(part: tf.Tensor, losses: tf.Tensor, gradients: Gradients) -> list[object]:
             more = self._differentiate({n: ids[part] for n, ids in parts.items()}, target_tokens)
@@ -177,13 +180,19 @@ class Learner(keras.Model):
 
         nothing = [tf.zeros(v.shape, tf.float32) for v in self.transformer.trainable_variables]
         _, losses, gradients = tf.while_loop(
-            lambda part, *_: part < count,
+            lambda part, *_: part < self.parts,
             add_part,
             [0, tf.zeros(2), nothing],
-            parallel_iterations=1,
-            maximum_iterations=count,
+            parallel_iterations=self.parts_at_once,
+            maximum_iterations=self.parts,
         )
         return losses, gradients
+
+    def _divide(self, ids: tf.Tensor) -> tf.Tensor:
+        """Divides `[B, length]` into `[parts, B / parts, length]`, with rows of padding to fit."""
+        rows, length = tf.unstack(tf.shape(ids))
+        filled = tf.pad(ids, [[0, -rows % self.parts], [0, 0]])
+        return tf.reshape(filled, (self.parts, -1, length))
 
     def _differentiate(self, data: Batch, target_tokens: tf.Tensor) -> tuple[tf.Tensor, Gradients]:
         with tf.GradientTape() as tape:

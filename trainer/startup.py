@@ -7,17 +7,22 @@ import sys
 import tempfile
 from collections.abc import Iterator
 
+from trainer.config import TrainingConfig
+
 _SILENT = "3"
+_MOST_PARTS = 4  # as each has gradients of its own
 
 
-def start_tensorflow(*, for_search: bool = False) -> None:
+def start_tensorflow(
+    *, for_search: bool = False, for_training: TrainingConfig | None = None
+) -> None:
     """Imports TensorFlow and finds its devices, silently; call it before anything imports Keras.
 
-    `for_search` is for those who keep all processor cores busy themselves, with a batch each
-    (`trainer.translation.translate_all`): each operation has one thread. All others' large products
-    go to oneDNN on every x86 processor; TensorFlow does that only with AVX-512 VNNI or newer. The
-    small products of search are no quicker there. TF_NUM_INTRAOP_THREADS and TF_ENABLE_ONEDNN_OPTS,
-    if set, decide instead.
+    Those who keep all processor cores busy themselves, with a batch each (`for_search`, as
+    `trainer.translation.translate_all` does) or a part of one (`for_training`), have one thread for
+    each operation. Large products go to oneDNN on every x86 processor; TensorFlow does that only
+    with AVX-512 VNNI or newer. The small products of search are no quicker there.
+    TF_NUM_INTRAOP_THREADS and TF_ENABLE_ONEDNN_OPTS, if set, decide instead.
 
     With several workers (TF_CONFIG) the devices wait for `trainer.strategy`, which must be first.
     Its C++ side writes a page of notices to standard error at every start, errors about absent GPUs
@@ -25,9 +30,9 @@ def start_tensorflow(*, for_search: bool = False) -> None:
     processes that we start find there.
     """
     os.environ["KERAS_BACKEND"] = "tensorflow"
-    if for_search:
+    if for_search or (for_training and parts_at_once(for_training) == processor_cores()):
         os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
-    elif platform.machine() in ("x86_64", "AMD64"):
+    if not for_search and platform.machine() in ("x86_64", "AMD64"):
         os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
     chatty = os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", _SILENT) != _SILENT
     with contextlib.nullcontext() if chatty else silent_stderr():
@@ -37,6 +42,22 @@ def start_tensorflow(*, for_search: bool = False) -> None:
             tf.get_logger().setLevel("WARNING")
         if "TF_CONFIG" not in os.environ:
             tf.config.list_logical_devices()
+
+
+def processor_cores() -> int:
+    """Counts the processor cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def parts_at_once(training: TrainingConfig) -> int:
+    """Returns in how many parts processor cores compute a batch side by side.
+
+    They wait less for one another than where they share each operation. XLA shares for itself;
+    bfloat16 was slower so (BUILD.md, "Training speed, measured").
+    """
+    if training.jit_compile or training.mixed_precision != "none" or "TF_CONFIG" in os.environ:
+        return 1
+    return min(processor_cores(), _MOST_PARTS)
 
 
 @contextlib.contextmanager

@@ -26,7 +26,8 @@ def main(_: list[str]) -> int:
     search = cli.config_from_flags(SearchConfig)
     dataset = load_dataset(training.dataset_dir)
 
-    start_tensorflow()  # takes seconds, so mistakes in flags and data are reported before it
+    # Takes seconds, so mistakes in flags and data are reported before it.
+    start_tensorflow(for_training=training)
     from trainer.damage import damage_explained
     from trainer.failures import failures_explained
     from trainer.rehearsal import rehearse

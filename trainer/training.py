@@ -19,6 +19,7 @@ from trainer.objective import wrong_probability
 from trainer.optimizer import Adam
 from trainer.run_directory import Run, alone_in, open_run
 from trainer.schedule import LearningRateSchedule
+from trainer.startup import parts_at_once
 from trainer.stopping import InputWatchdog, StopOnNonFinite, StopOnSignal, StopTogether
 from trainer.strategy import any_worker, is_chief, make_strategy, require_same_step
 from trainer.telemetry import MetricsWriter, read_metric
@@ -109,6 +110,7 @@ def make_learner(run: Run) -> Learner:
             vocabulary_size=transformer.vocabulary_size,
         ),
         gradient_accumulation=config.gradient_accumulation,
+        parts_at_once=parts_at_once(config) if _on_one_processor() else 1,
         compile_gradients=config.jit_compile,
     )
     optimizer = Adam(config)
@@ -116,6 +118,11 @@ def make_learner(run: Run) -> Learner:
     # The Learner compiles what can be compiled, and scales the loss.
     learner.compile(optimizer=optimizer, jit_compile=False, auto_scale_loss=False)
     return learner
+
+
+def _on_one_processor() -> bool:
+    replicas = tf.distribute.get_strategy().num_replicas_in_sync
+    return replicas == 1 and not tf.config.list_logical_devices("GPU")
 
 
 def _fit(

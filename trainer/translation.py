@@ -1,6 +1,5 @@
 """Translating many sentences: in batches of similar length, one on each core."""
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
@@ -9,6 +8,7 @@ import tensorflow as tf
 from absl import logging
 
 from model.candidates import IMPOSSIBLE
+from trainer.startup import processor_cores
 
 Translate = Callable[..., dict[str, tf.Tensor]]
 
@@ -92,6 +92,4 @@ def _read_n_best(result: dict[str, tf.Tensor]) -> list[Translation]:
 
 def _batches_at_once() -> int:
     """One for each core; a GPU is kept busy, and its memory filled, by a single one."""
-    if tf.config.list_logical_devices("GPU"):
-        return 1
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return 1 if tf.config.list_logical_devices("GPU") else processor_cores()

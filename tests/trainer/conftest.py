@@ -76,11 +76,16 @@ def tiny_run(make_run: Callable[..., Run], tiny_dataset: Dataset) -> Run:
 
 
 @pytest.fixture
-def make_learner(make_run: Callable[..., Run]) -> "Callable[..., Learner]":
+def make_learner(
+    make_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> "Callable[..., Learner]":
     """Makes a tiny learner from an architecture and settings of `TrainingConfig`."""
     from trainer import training
 
-    def make(transformer: TransformerConfig = TINY, **settings: Any) -> "Learner":
+    def make(
+        transformer: TransformerConfig = TINY, *, parts_at_once: int = 1, **settings: Any
+    ) -> "Learner":
+        monkeypatch.setattr(training, "parts_at_once", lambda _: parts_at_once)
         return training.make_learner(make_run(transformer, **settings))
 
     return make

@@ -57,16 +57,28 @@ def test_peak_is_the_best_of_products_that_keep_the_device_busy(
     """Here products of 1024 rows take 40 or 50 ms, and smaller ones are quick but inefficient."""
     sizes: list[int] = []
 
-    def pretend(size: int, dtype: str) -> float:
-        assert dtype == "bfloat16"
+    def pretend(count: int, size: int, dtype: str) -> float:
+        assert (count, dtype) == (3, "bfloat16")
         sizes.append(size)
         return 0.04 + 0.01 * (len(sizes) % 2) if size == 1024 else 0.005
 
-    monkeypatch.setattr(flops, "_time_product", pretend)
-    assert measure_peak("bfloat16") == 2 * 1024**3 / 0.04
+    monkeypatch.setattr(flops, "processor_cores", lambda: 3)
+    monkeypatch.setattr(flops, "_time_products", pretend)
+    assert measure_peak("bfloat16") == 3 * 2 * 1024**3 / 0.04
     assert sizes[:4] == [256, 256, 512, 1024]
     assert set(sizes[4:]) == {1024} and len(sizes) < 12
 
 
-def test_a_product_takes_time() -> None:
-    assert flops._time_product(8, "float32") > 0
+def test_a_gpu_has_one_product_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def pretend(count: int, size: int, dtype: str) -> float:
+        assert count == 1
+        return 0.5
+
+    monkeypatch.setattr(tf.config, "list_logical_devices", lambda _: ["a device"])
+    monkeypatch.setattr(flops, "processor_cores", lambda: 3)
+    monkeypatch.setattr(flops, "_time_products", pretend)
+    assert measure_peak("float32") == 2 * 256**3 / 0.5
+
+
+def test_products_take_time() -> None:
+    assert flops._time_products(2, 8, "float32") > 0

@@ -1,4 +1,5 @@
 import dataclasses
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -13,6 +14,7 @@ from model.transformer import Transformer
 from trainer.learner import Learner
 from trainer.loss_scale import GROWTH_UPDATES, INITIAL_SCALE, LossScale
 from trainer.objective import cross_entropy
+from trainer.startup import processor_cores
 
 MakeLearner = Callable[..., Learner]
 Batch = dict[str, tf.Tensor]
@@ -78,19 +80,20 @@ class Adam:
         return changes
 
 
-@pytest.mark.parametrize(("jit_compile", "accumulation"), [(False, 1), (False, 4), (True, 2)])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"gradient_accumulation": 4},
+        {"gradient_accumulation": 2, "jit_compile": True},
+        {"parts_at_once": 3},  # of two rows each, of which the batch fills four
+        {"gradient_accumulation": 2, "parts_at_once": 4},
+    ],
+)
 def test_updates_are_those_computed_by_hand(
-    make_learner: MakeLearner,
-    without_dropout: TransformerConfig,
-    jit_compile: bool,
-    accumulation: int,
+    make_learner: MakeLearner, without_dropout: TransformerConfig, settings: dict[str, Any]
 ) -> None:
-    learner = make_learner(
-        without_dropout,
-        label_smoothing=SMOOTHING,
-        jit_compile=jit_compile,
-        gradient_accumulation=accumulation,
-    )
+    learner = make_learner(without_dropout, label_smoothing=SMOOTHING, **settings)
     learner.optimizer.learning_rate = RATE
     adam = Adam([weights.shape for weights in weights_of(learner)])
     for _ in range(2):
@@ -139,16 +142,66 @@ def test_dropout_is_active_while_training(make_learner: MakeLearner) -> None:
     assert losses[0] != losses[1]
 
 
-def test_each_part_of_a_batch_drops_other_units(make_learner: MakeLearner) -> None:
+@pytest.mark.parametrize(("accumulation", "at_once"), [(4, 1), (2, 2), (1, 4)])
+def test_each_part_of_a_batch_drops_other_units(
+    make_learner: MakeLearner, accumulation: int, at_once: int
+) -> None:
     """Four equal rows in four parts, so only dropout can make their losses differ."""
     equal = {"source": tf.constant([SOURCE[0]] * 4), "target": tf.constant([TARGET[0]] * 4)}
-    learner = make_learner(gradient_accumulation=4)
+    learner = make_learner(gradient_accumulation=accumulation, parts_at_once=at_once)
     states = learner.transformer.non_trainable_variables
     before = [state.numpy() for state in states]
     learner.train_step(equal)
     assert [list(state.numpy() - old) for state, old in zip(states, before, strict=True)] == [
         [0, 4]
     ] * len(states)
+
+
+@pytest.mark.skipif(processor_cores() < 2, reason="one core computes nothing at once")
+def test_parts_are_computed_at_once(
+    make_learner: MakeLearner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meeting = threading.Barrier(2, timeout=60)  # passes when two wait at it
+
+    def meet(loss: np.ndarray) -> np.ndarray:
+        meeting.wait()
+        return loss
+
+    def loss_after_meeting(*arguments: Any, **options: Any) -> tuple[tf.Tensor, tf.Tensor]:
+        loss, nll = cross_entropy(*arguments, **options)
+        return loss, tf.numpy_function(meet, [nll], tf.float32, stateful=False)
+
+    monkeypatch.setattr("trainer.learner.cross_entropy", loss_after_meeting)
+    logs = make_learner(parts_at_once=2).train_step(batch_of())
+    assert float(logs["target_tokens"]) == TARGET_TOKENS
+
+
+def test_a_gpu_computes_a_batch_as_a_whole(
+    make_learner: MakeLearner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert make_learner(parts_at_once=2).parts_at_once == 2
+    monkeypatch.setattr(tf.config, "list_logical_devices", lambda _: ["a device"])
+    assert make_learner(parts_at_once=2).parts_at_once == 1
+
+
+def test_replicas_compute_their_batches_as_a_whole(
+    make_learner: MakeLearner, eight_cpus: list[str]
+) -> None:
+    with tf.distribute.MirroredStrategy(eight_cpus[:2]).scope():
+        assert make_learner(parts_at_once=2).parts_at_once == 1
+
+
+def test_parts_at_once_give_the_same_bits_each_time(make_learner: MakeLearner) -> None:
+    def train() -> list[np.ndarray]:
+        keras.utils.set_random_seed(1)
+        learner = make_learner(parts_at_once=2)
+        learner.optimizer.learning_rate = RATE
+        for _ in range(5):
+            learner.train_step(batch_of())
+        return weights_of(learner)
+
+    for received, wanted in zip(train(), train(), strict=True):
+        np.testing.assert_array_equal(received, wanted)
 
 
 def test_an_update_that_is_not_finite_is_counted_and_changes_nothing(

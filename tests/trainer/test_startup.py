@@ -2,10 +2,12 @@ import os
 import platform
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
-from trainer.startup import start_tensorflow
+from trainer.config import TrainingConfig
+from trainer.startup import parts_at_once, start_tensorflow
 
 ONEDNN = "TF_ENABLE_ONEDNN_OPTS"
 x86 = pytest.mark.skipif(platform.machine() != "x86_64", reason="oneDNN is asked for on x86 alone")
@@ -41,9 +43,34 @@ def test_search_has_one_thread_for_an_operation_and_the_usual_kernels(
     assert ONEDNN not in os.environ
 
 
-@pytest.mark.parametrize("for_search", [False, True])
-def test_what_the_user_set_stays(unset: pytest.MonkeyPatch, for_search: bool) -> None:
+@pytest.mark.parametrize(
+    ("cores", "training", "parts"),
+    [
+        (1, TrainingConfig(), 1),
+        (2, TrainingConfig(), 2),
+        (4, TrainingConfig(), 4),
+        (64, TrainingConfig(), 4),
+        (2, TrainingConfig(jit_compile=True), 1),
+        (2, TrainingConfig(mixed_precision="bfloat16"), 1),
+    ],
+)
+def test_each_core_computes_its_part_of_a_batch_on_one_thread(
+    unset: pytest.MonkeyPatch, cores: int, training: TrainingConfig, parts: int
+) -> None:
+    unset.setattr(os, "sched_getaffinity", lambda _: set(range(cores)), raising=False)
+    assert parts_at_once(training) == parts
+    start_tensorflow(for_training=training)
+    assert os.environ.get("TF_NUM_INTRAOP_THREADS") == ("1" if cores == parts else None)
+
+
+def test_a_worker_of_several_computes_a_batch_as_a_whole(unset: pytest.MonkeyPatch) -> None:
+    unset.setenv("TF_CONFIG", "{}")
+    assert parts_at_once(TrainingConfig()) == 1
+
+
+@pytest.mark.parametrize("options", [{}, {"for_search": True}, {"for_training": TrainingConfig()}])
+def test_what_the_user_set_stays(unset: pytest.MonkeyPatch, options: dict[str, Any]) -> None:
     unset.setenv(ONEDNN, "0")
     unset.setenv("TF_NUM_INTRAOP_THREADS", "3")
-    start_tensorflow(for_search=for_search)
+    start_tensorflow(**options)
     assert (os.environ[ONEDNN], os.environ["TF_NUM_INTRAOP_THREADS"]) == ("0", "3")
