@@ -1,7 +1,7 @@
 """Floating-point operations: what the model asks for by formula, and what the device can do."""
 
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 
 import tensorflow as tf
 
@@ -9,7 +9,7 @@ from model.config import TransformerConfig
 from trainer.startup import processor_cores
 
 _SMALLEST, _LARGEST = 256, 8192  # rows of the matrices
-_BUSY_SECONDS = 0.01  # products that take longer measure no better
+_BUSY_SECONDS = 0.02  # a core; products that take longer measure no better
 _MEASURED_SECONDS = 0.3
 
 
@@ -74,24 +74,24 @@ def measure_peak(dtype: str) -> float:
     """
     cores = 1 if tf.config.list_logical_devices("GPU") else processor_cores()
     size, best, spent = _SMALLEST, 0.0, 0.0
-    _time_products(cores, size, dtype)  # the first use of a device is slow
-    while spent < _MEASURED_SECONDS:
-        seconds = _time_products(cores, size, dtype)
-        spent += seconds
-        best = max(best, cores * 2.0 * size**3 / seconds)
-        if seconds < _BUSY_SECONDS and size < _LARGEST:
-            size *= 2
+    with ThreadPoolExecutor(cores) as threads:
+        _time_products(threads, cores, size, dtype)  # the first use of a device is slow
+        while spent < _MEASURED_SECONDS:
+            seconds = _time_products(threads, cores, size, dtype)
+            spent += seconds
+            best = max(best, cores * 2.0 * size**3 / seconds)
+            if seconds < cores * _BUSY_SECONDS and size < _LARGEST:
+                size *= 2
     return best
 
 
-def _time_products(count: int, size: int, dtype: str) -> float:
+def _time_products(threads: Executor, count: int, size: int, dtype: str) -> float:
     """Returns the seconds that so many products at once take."""
     matrix = tf.ones((size, size), dtype)
 
     def multiply(_: int) -> None:
         tf.matmul(matrix, matrix)[0, 0].numpy()  # waits for the device
 
-    with ThreadPoolExecutor(count) as pool:
-        start = time.perf_counter()
-        list(pool.map(multiply, range(count)))
-        return time.perf_counter() - start
+    start = time.perf_counter()
+    list(threads.map(multiply, range(count)))
+    return time.perf_counter() - start

@@ -2,6 +2,7 @@
 
 import html
 import json
+import math
 import re
 import sys
 import time
@@ -31,7 +32,11 @@ class MetricsWriter:
         self._summaries = tf.summary.create_file_writer(str(run_dir / "tensorboard"))
 
     def write(self, step: int, values: dict[str, float]) -> None:
-        """Writes one row: `step`, `time` in seconds since 1970, and `values` by name."""
+        """Writes one row: `step`, `time` in seconds since 1970, and `values` by name.
+
+        Those that are no number are left out: JSON has none such.
+        """
+        values = {name: value for name, value in values.items() if math.isfinite(value)}
         row = {"step": step, "time": round(time.time(), 3), **values}
         with self._path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")

@@ -1,5 +1,6 @@
 import json
 import logging
+import math
 import time
 from pathlib import Path
 
@@ -33,6 +34,13 @@ def test_a_row_holds_step_time_and_values(tmp_path: Path) -> None:
     (row,) = rows_of(tmp_path)  # readable before the writer is closed
     assert abs(row.pop("time") - time.time()) < 60
     assert row == {"step": 3, "train/loss": 2.5, "train/nll": 2.0}
+
+
+def test_a_row_has_numbers_alone(tmp_path: Path) -> None:
+    MetricsWriter(tmp_path, 0).write(3, {"a": math.nan, "b": 2.0, "c": math.inf})
+    (row,) = rows_of(tmp_path)
+    assert row.keys() == {"step", "time", "b"}
+    assert tensorboard_scalars(tmp_path) == [(3, "b", 2.0)]
 
 
 def test_tensorboard_has_the_same_scalars(tmp_path: Path) -> None:
