@@ -45,7 +45,8 @@ class TrainingConfig:
     adam_beta_2: float = _field(0.98, "Adam's β₂ (§5.3).")
     adam_epsilon: float = _field(1e-9, "Adam's ε (§5.3).")
     ema_decay: float = _field(
-        0.0, "Decay of a moving average of the weights, such as 0.9995; 0 to keep none."
+        0.0,
+        "Decay of a moving average of the weights, such as 0.9995, less at first; 0 to keep none.",
     )
     label_smoothing: float = _field(
         0.1, "Probability ε_ls taken from the right subword and spread (§5.4, Table 3 D)."

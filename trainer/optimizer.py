@@ -11,7 +11,9 @@ class Adam(keras.optimizers.Adam):
     """Keras's Adam for gradients that the replicas have summed already, which it would do itself.
 
     With `ema_decay` above 0 it keeps an exponential moving average of the weights, one of its
-    variables, so that checkpoints hold it: average = decay · average + (1 - decay) · weights.
+    variables, so that checkpoints hold it: average = decay · average + (1 - decay) · weights. After
+    t updates the decay is at most (1 + t) / (10 + t), as `tf.train.ExponentialMovingAverage` has
+    it: the average of a short run would be of its first weights mostly.
     """
 
     def __init__(self, config: TrainingConfig) -> None:
@@ -54,6 +56,12 @@ class Adam(keras.optimizers.Adam):
             epsilon=self.epsilon,
             grad=gradient,
         )
+
+    def _update_model_variables_moving_average(self, variables: list[keras.Variable]) -> None:
+        updates = tf.cast(self.iterations.value, tf.float32)
+        decay = tf.minimum(self.ema_momentum, (1.0 + updates) / (10.0 + updates))
+        for variable, average in zip(variables, self._averages, strict=False):
+            average.assign(decay * average + (1.0 - decay) * variable)
 
     def finalize_variable_values(self, var_list: list[keras.Variable]) -> None:
         """Leaves the weights; Keras's would make averages of them before the last checkpoint."""
