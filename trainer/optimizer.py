@@ -60,7 +60,7 @@ class Adam(keras.optimizers.Adam):
     def _update_model_variables_moving_average(self, variables: list[keras.Variable]) -> None:
         updates = tf.cast(self.iterations.value, tf.float32)
         decay = tf.minimum(self.ema_momentum, (1.0 + updates) / (10.0 + updates))
-        for variable, average in zip(variables, self._averages, strict=False):
+        for variable, average in zip(variables, self._averages, strict=True):
             average.assign(decay * average + (1.0 - decay) * variable)
 
     def finalize_variable_values(self, var_list: list[keras.Variable]) -> None:
