@@ -171,7 +171,7 @@ class Learner(keras.Model):
         return losses, gradients
 
     def _accumulate(self, data: Batch, target_tokens: tf.Tensor) -> tuple[tf.Tensor, Gradients]:
-        """As `_differentiate`, but in equal parts, of which so many keep activations at once."""
+        """As `_differentiate`, but in parts; the activations of `parts_at_once` are kept."""
         parts = {name: self._divide(ids) for name, ids in data.items()}
 
         def add_part(part: tf.Tensor, losses: tf.Tensor, gradients: Gradients) -> list[object]:

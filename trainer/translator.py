@@ -134,8 +134,7 @@ class Translator(tf.Module):
             search could make it, the beginning is scored.
         """
         _check_pairs(text, translation)
-        config = self.search
-        longest = config.max_source_length + config.extra_length
+        longest = self.search.max_source_length + self.search.extra_length
         target, _ = cut_ids(self.target_ops.tokenize(translation), longest)
         source, _ = self.source_ids(text)
         log_probability = tf.reduce_sum(self.token_log_probs(source, target), axis=1)
@@ -143,7 +142,7 @@ class Translator(tf.Module):
         return {
             "log_probability": log_probability,
             "tokens": tokens,
-            "score": log_probability / length_penalty(tokens, config),
+            "score": log_probability / length_penalty(tokens, self.search),
         }
 
     @tf.function(input_signature=[_ids("tokens")], autograph=False)
@@ -165,8 +164,7 @@ class Translator(tf.Module):
 
     def search_ids(self, source: tf.Tensor) -> Translations:
         """Searches for translations of ids, int32 `[B, S]`, each ending in the end symbol."""
-        cut, _ = cut_ids(source, self.search.max_source_length)
-        return self.search_n_best(cut)
+        return self.search_n_best(cut_ids(source, self.search.max_source_length)[0])
 
     @tf.function(input_signature=[_ids("source"), _ids("prefix")], autograph=False)
     def search_best(self, source: tf.Tensor, prefix: tf.Tensor) -> Translations:
