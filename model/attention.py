@@ -63,15 +63,18 @@ class MultiHeadAttention(keras.layers.Layer):
         float `[B, T, D]`.
     """
 
-    def __init__(self, config: TransformerConfig, name: str) -> None:
+    def __init__(self, config: TransformerConfig, name: str, for_search: bool = False) -> None:
         super().__init__(name=name)
         self.model_dim = config.model_dim
         self.num_heads = config.num_heads
         self.concatenated_dim = config.num_heads * config.value_dim
-        self.query = _projection(config, config.num_heads * config.key_dim, "query")
-        self.key = _projection(config, config.num_heads * config.key_dim, "key")
-        self.value = _projection(config, self.concatenated_dim, "value")
-        self.output_projection = Linear(config.model_dim, use_bias=False, name="output")
+        keys_dim = config.num_heads * config.key_dim
+        self.query = _projection(config, keys_dim, "query", for_search)
+        self.key = _projection(config, keys_dim, "key", for_search)
+        self.value = _projection(config, self.concatenated_dim, "value", for_search)
+        self.output_projection = Linear(
+            config.model_dim, for_search=for_search, use_bias=False, name="output"
+        )
         self.dropout = keras.layers.Dropout(config.attention_dropout, name="dropout")
 
     def build(self, input_shape: Any = None) -> None:
@@ -124,10 +127,12 @@ class MultiHeadAttention(keras.layers.Layer):
         return ops.transpose(x, (0, 2, 1, 3))  # [B, H, T, K]
 
 
-def _projection(config: TransformerConfig, units: int, name: str) -> Linear:
+def _projection(config: TransformerConfig, size: int, name: str, for_search: bool) -> Linear:
     # Half of Glorot's variance, the default, is 1 / (fan_in + fan_out): as if queries, keys and
     # values were one matrix, which is how PyTorch's attention starts; post-norm learns faster so.
     initializer = keras.initializers.VarianceScaling(
         config.attention_init_variance, mode="fan_avg", distribution="uniform"
     )
-    return Linear(units, use_bias=False, kernel_initializer=initializer, name=name)
+    return Linear(
+        size, for_search=for_search, use_bias=False, kernel_initializer=initializer, name=name
+    )

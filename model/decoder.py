@@ -42,13 +42,13 @@ class DecoderLayer(keras.layers.Layer):
         float `[B, T, D]`.
     """
 
-    def __init__(self, config: TransformerConfig, name: str) -> None:
+    def __init__(self, config: TransformerConfig, name: str, for_search: bool = False) -> None:
         super().__init__(name=name)
-        self.self_attention = MultiHeadAttention(config, name="self_attention")
+        self.self_attention = MultiHeadAttention(config, "self_attention", for_search)
         self.self_attention_residual = Residual(config, name="self_attention_residual")
-        self.memory_attention = MultiHeadAttention(config, name="memory_attention")
+        self.memory_attention = MultiHeadAttention(config, "memory_attention", for_search)
         self.memory_attention_residual = Residual(config, name="memory_attention_residual")
-        self.feed_forward = FeedForward(config, name="feed_forward")
+        self.feed_forward = FeedForward(config, "feed_forward", for_search)
         self.feed_forward_residual = Residual(config, name="feed_forward_residual")
 
     def build(self, input_shape: Any = None) -> None:
@@ -151,10 +151,12 @@ class Decoder(keras.layers.Layer):
         float `[B, T, D]`.
     """
 
-    def __init__(self, config: TransformerConfig, name: str) -> None:
+    def __init__(self, config: TransformerConfig, name: str, for_search: bool = False) -> None:
         super().__init__(name=name)
         self.config = config
-        self.layers = [DecoderLayer(config, name=f"layer_{i}") for i in range(config.num_layers)]
+        self.layers = [
+            DecoderLayer(config, f"layer_{i}", for_search) for i in range(config.num_layers)
+        ]
         self.last_norm = layer_normalization("last_norm") if config.norm == "pre" else None
 
     def build(self, input_shape: Any = None) -> None:

@@ -2,12 +2,17 @@
 
 Where two sizes are unknown, Keras turns `[B, T, D]` into rows and back by a dozen operations on
 shapes for every matrix product: half of all that a step of search consisted of.
+
+Weights for search have a few columns more than those that are trained. A processor's cache has the
+same few places for what lies a multiple of 2 KiB apart, as the rows of a matrix of 512 columns do:
+its product with a few dozen rows takes up to twice as long (BUILD.md, "Decoding speed, measured").
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import keras
+import numpy as np
 from keras import ops
 
 Tensor = Any
@@ -16,15 +21,32 @@ Tensor = Any
 class Linear(keras.layers.Dense):
     """`keras.layers.Dense`, which multiplies all rows of the input at once.
 
+    Args:
+        size: columns of the result.
+        for_search: whether the weights have the columns more that make search quick.
+
     Call arguments:
         x: float `[..., D]`.
 
     Returns:
-        float `[..., units]`.
+        float `[..., size]`.
     """
 
+    def __init__(self, size: int, *, for_search: bool = False, **kwargs: Any) -> None:
+        super().__init__(size + (_spare_columns(size) if for_search else 0), **kwargs)
+        self.size = size
+
     def call(self, x: Tensor, training: bool | None = None) -> Tensor:
-        return map_rows(super().call, x, self.units)
+        y = map_rows(super().call, x, self.units)
+        return y if self.units == self.size else y[..., : self.size]
+
+
+def lay_out_for_search(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Gives a model's trained weights, by path, the shapes that a model for search has them in."""
+    return {
+        path: _append_columns(array) if path.endswith(("/kernel", "/bias")) else array  # Linear's
+        for path, array in weights.items()
+    }
 
 
 def map_rows(function: Callable[[Tensor], Tensor], x: Tensor, units: int) -> Tensor:
@@ -40,3 +62,12 @@ def sizes(x: Tensor) -> tuple[Any, ...]:
     """
     known = tuple(-1 if size is None else size for size in x.shape)
     return known if known.count(-1) < 2 else ops.shape(x)
+
+
+def _spare_columns(size: int) -> int:
+    """A line of the cache, where rows of float32 would lie a multiple of 2 KiB apart."""
+    return 16 if size % 512 == 0 else 0
+
+
+def _append_columns(array: np.ndarray) -> np.ndarray:
+    return np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, _spare_columns(array.shape[-1]))])

@@ -44,6 +44,8 @@ class Transformer(keras.Model):
             it has a vocabulary of its own.
         source_vocabulary_size: subwords of a source that shares neither vocabulary nor embedding
             matrix with the target; None if it shares both (§3.4).
+        for_search: whether weights are laid out for translating, which is quicker so, and not for
+            training (`model.linear`).
 
     Call arguments:
         source: int `[B, S]`, sentences of ids, each closed by `END_ID`, then padding.
@@ -61,11 +63,13 @@ class Transformer(keras.Model):
         vocabulary_size: int,
         *,
         source_vocabulary_size: int | None = None,
+        for_search: bool = False,
         name: str = "transformer",
     ) -> None:
         super().__init__(name=name)
         self.config = config
         self.vocabulary_size = vocabulary_size
+        self.for_search = for_search
         self.embedding = SharedEmbedding(config, vocabulary_size, name="embedding")
         self.source_embedding = self.embedding
         if source_vocabulary_size is not None:
@@ -78,8 +82,8 @@ class Transformer(keras.Model):
         )
         self.source_dropout = keras.layers.Dropout(config.dropout, name="source_dropout")
         self.target_dropout = keras.layers.Dropout(config.dropout, name="target_dropout")
-        self.encoder = Encoder(config, name="encoder")
-        self.decoder = Decoder(config, name="decoder")
+        self.encoder = Encoder(config, "encoder", for_search)
+        self.decoder = Decoder(config, "decoder", for_search)
         self.build()
 
     def build(self, input_shape: Any = None) -> None:

@@ -16,6 +16,7 @@ from model.attention import MultiHeadAttention
 from model.config import TransformerConfig
 from model.encoder import EncoderLayer
 from model.layers import FeedForward, layer_normalization
+from model.linear import Linear
 from model.transformer import Transformer
 from pipeline.errors import UserError
 from pipeline.schema import END_ID, PADDING_ID, SIDES, UNKNOWN_ID, write_atomically
@@ -118,11 +119,12 @@ def _fill_layer(into: Any, layer: EncoderLayer) -> None:
 
 
 def _projections(attention: MultiHeadAttention) -> list[np.ndarray]:
-    return [_array(each.kernel) for each in (attention.query, attention.key, attention.value)]
+    return [_kernel(each)[0] for each in (attention.query, attention.key, attention.value)]
 
 
-def _kernel(dense: Any) -> list[np.ndarray]:
-    return [_array(weight) for weight in dense.weights]  # the kernel, then the bias if it has one
+def _kernel(linear: Linear) -> list[np.ndarray]:
+    """Returns the kernel, then the bias if it has one, without columns for search."""
+    return [_array(weight)[..., : linear.size] for weight in linear.weights]
 
 
 def _fill_linear(into: Any, kernel: np.ndarray, bias: np.ndarray | None = None) -> None:

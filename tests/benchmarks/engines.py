@@ -83,7 +83,7 @@ def trained(run_dir: Path, length: int = 0) -> Setup:
 
 
 def _fixed_length(config: TransformerConfig, vocabulary_size: int, length: int) -> FixedLength:
-    transformer = FixedLength(config, vocabulary_size)
+    transformer = FixedLength(config, vocabulary_size, for_search=True)
     transformer.length = length
     return transformer
 

@@ -8,6 +8,7 @@ from keras import ops
 
 from model.beam import Cache, Lineage
 from model.config import SearchConfig
+from model.linear import lay_out_for_search
 from model.transformer import Transformer, shift_right
 from tests.model import reference
 from tests.model.small import (
@@ -97,6 +98,25 @@ GOLDEN = [
 def test_logits_are_golden() -> None:
     logits = numpy(make_transformer()(SOURCE, TARGET))
     np.testing.assert_allclose(logits[1, :3, :7], GOLDEN, atol=1e-5)
+
+
+def test_a_model_for_search_is_the_same() -> None:
+    sizes = {"model_dim": 512, "feed_forward_dim": 1024, "key_dim": 256, "value_dim": 256}
+    model = make_transformer(num_layers=1, **sizes)
+    for_search = Transformer(model.config, VOCABULARY, for_search=True)
+    weights = {each.path: numpy(each) for each in model.variables}
+    for path, array in lay_out_for_search(weights).items():
+        (variable,) = (each for each in for_search.variables if each.path == path)
+        variable.assign(array)
+    wider = [each for each in for_search.variables if each.shape != weights[each.path].shape]
+    assert len(wider) == 3 * 4 + 2 * 4  # attention's kernels, feed-forward kernels and biases
+    logits = numpy(model(SOURCE, TARGET))
+    np.testing.assert_allclose(numpy(for_search(SOURCE, TARGET)), logits, atol=1e-4)
+    for beam_size in (1, 2):
+        config = SearchConfig(beam_size=beam_size, extra_length=2)
+        one, other = (each.search(SOURCE, config, end_id=1) for each in (model, for_search))
+        assert (numpy(one.tokens) == numpy(other.tokens)).all()
+        np.testing.assert_allclose(numpy(one.scores), numpy(other.scores), rtol=1e-4)
 
 
 @pytest.mark.parametrize("changed", range(TARGET_LENGTH))

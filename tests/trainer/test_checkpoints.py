@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import shutil
 from collections.abc import Callable
@@ -9,6 +10,7 @@ import pytest
 import tensorflow as tf
 
 from model.config import TransformerConfig
+from model.transformer import Transformer
 from pipeline.errors import UserError
 from trainer.checkpoint_files import Checkpoint, read_arrays
 from trainer.checkpoints import (
@@ -332,6 +334,20 @@ def test_a_checkpoint_of_another_configuration_is_refused(
     other = make_learner(TransformerConfig(**{"num_layers": 1, **sizes, **config}))  # type: ignore[arg-type]
     with pytest.raises(UserError, match="step-00000001 belongs to another configuration"):
         restore_latest(tmp_path, other)
+
+
+@pytest.mark.parametrize("feed_forward_dim", [1024, 528])
+def test_for_search_too_only_weights_of_the_same_configuration_are_loaded(
+    tmp_path: Path, make_learner: MakeLearner, feed_forward_dim: int
+) -> None:
+    config = TransformerConfig(num_layers=1, model_dim=16, feed_forward_dim=512, num_heads=2)
+    learner = make_learner(config)
+    save(tmp_path, learner, 1)
+    sizes = dataclasses.replace(config, feed_forward_dim=feed_forward_dim)
+    for_search = Transformer(sizes, learner.transformer.vocabulary_size, for_search=True)
+    (checkpoint,) = list_checkpoints(tmp_path)
+    with pytest.raises(UserError, match="step-00000001 belongs to another configuration"):
+        load_weights(checkpoint, for_search)
 
 
 @pytest.mark.parametrize("config", [{"num_layers": 2}, {"feed_forward_dim": 32}])

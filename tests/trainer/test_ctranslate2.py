@@ -26,6 +26,8 @@ TENSOR2TENSOR = dataclasses.replace(
     TINY, norm="pre", positions="sinusoidal_halves", padding_embedding="zeros", target_space=True
 )
 LEARNED = dataclasses.replace(TINY, positions="learned")
+WIDE = dataclasses.replace(TINY, feed_forward_dim=512)
+CONFIGS = {"paper": TINY, "t2t": TENSOR2TENSOR, "learned": LEARNED, "wide": WIDE}
 
 
 @pytest.fixture
@@ -33,7 +35,7 @@ def ctranslate2() -> Any:
     return pytest.importorskip("ctranslate2", reason="needs pip install '.[ctranslate2]'")
 
 
-@pytest.mark.parametrize("config", [TINY, TENSOR2TENSOR, LEARNED], ids=["paper", "t2t", "learned"])
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 def test_ctranslate2_gives_the_same_probabilities_and_words(
     ctranslate2: Any,
     make_run: Callable[..., Run],
@@ -46,7 +48,7 @@ def test_ctranslate2_gives_the_same_probabilities_and_words(
     run.directory.mkdir()
     run.subwords_path("source").write_bytes(Path(tiny_dataset.path("subwords.model")).read_bytes())
     keras.utils.set_random_seed(3)
-    transformer = Transformer(config, VOCABULARY_SIZE)
+    transformer = Transformer(config, VOCABULARY_SIZE, for_search=True)
     for weight in transformer.trainable_variables:  # so that no bias or scale goes unnoticed
         weight.assign_add(0.3 * keras.random.normal(weight.shape))
     translator = make_translator(run, transformer)

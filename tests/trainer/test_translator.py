@@ -18,7 +18,7 @@ from trainer.config import TrainedModel, TrainedModels, TrainingConfig
 from trainer.learner import Learner
 from trainer.run_directory import Run, open_run
 from trainer.translation import translate_all
-from trainer.translator import Translator, load_translator
+from trainer.translator import Translator, load_translator, make_translator
 
 BEAM_SIZE = 2
 WILD = [
@@ -245,6 +245,29 @@ def test_a_run_is_loaded_with_the_weights_asked_for(
     matrix = learner.transformer.embedding.matrix.numpy()
     np.testing.assert_array_equal(last.transformer.embedding.matrix, matrix)
     np.testing.assert_allclose(first.transformer.embedding.matrix, matrix - 1, atol=1e-6)
+
+
+def test_a_loaded_model_is_laid_out_for_search_and_translates_alike(
+    make_run: Callable[..., Run],
+    make_learner: Callable[..., Learner],
+    tiny_transformer: TransformerConfig,
+    tiny_dataset: Dataset,
+) -> None:
+    config = dataclasses.replace(tiny_transformer, feed_forward_dim=512)
+    run, learner = make_run(config), make_learner(config)
+    os.makedirs(run.directory)
+    shutil.copy(tiny_dataset.path("subwords.model"), run.directory)
+    save_checkpoint(run.directory, learner, step=1, train_seconds=0.0, keep=1)
+    loaded, _ = load_translator(run, TrainedModel(), run.search)
+    trained = make_translator(run, learner.transformer)
+    kernels = (each.transformer.encoder.layers[0].feed_forward.inner for each in (loaded, trained))
+    assert [kernel.units for kernel in kernels] == [528, 512]
+    text = tf.constant(["Der Hund schläft.", "", "Sie singt."])
+    for name in ("translation", "score"):
+        ours, theirs = (each.translate(text)[name].numpy() for each in (loaded, trained))
+        assert ours.tolist() == (
+            theirs.tolist() if name == "translation" else pytest.approx(theirs)
+        )
 
 
 @pytest.fixture
