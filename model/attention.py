@@ -8,7 +8,7 @@ import keras
 from keras import ops
 
 from model.config import TransformerConfig
-from model.linear import Linear, sizes
+from model.linear import Linear, apply_together, sizes
 from model.tensorflow_ops import matmul
 
 Tensor = Any
@@ -51,7 +51,8 @@ class MultiHeadAttention(keras.layers.Layer):
     """Attention with h independent projections of queries, keys and values (§3.2.2).
 
     The projections have no bias, as in Tensor2Tensor. Keys and values can be computed once with
-    `project` and attended to many times with `attend`: that is the decoder's cache.
+    `project` and attended to many times with `attend`: that is the decoder's cache. In training
+    what is projected from the same input is so by one product.
 
     Call arguments:
         query: float `[B, T, D]`.
@@ -65,6 +66,7 @@ class MultiHeadAttention(keras.layers.Layer):
 
     def __init__(self, config: TransformerConfig, name: str, for_search: bool = False) -> None:
         super().__init__(name=name)
+        self.for_search = for_search
         self.model_dim = config.model_dim
         self.num_heads = config.num_heads
         self.concatenated_dim = config.num_heads * config.value_dim
@@ -85,8 +87,15 @@ class MultiHeadAttention(keras.layers.Layer):
     def call(
         self, query: Tensor, memory: Tensor, attention_mask: Tensor, training: bool = False
     ) -> Tensor:
-        key, value = self.project(memory)
-        return self.attend(query, key, value, attention_mask=attention_mask, training=training)
+        if memory is query:
+            heads = self._project(query, self.query, self.key, self.value)
+        else:
+            heads = [self.project_query(query), *self._project(memory, self.key, self.value)]
+        return self.attend(*heads, attention_mask=attention_mask, training=training)
+
+    def project_query(self, x: Tensor) -> Tensor:
+        """Computes the queries of float `[B, T, D]`, `[B, H, T, K]`."""
+        return self._split_heads(self.query(x))
 
     def project(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         """Computes the keys and values of `memory`, float `[B, S, D]`, each `[B, H, S, K]`."""
@@ -101,8 +110,7 @@ class MultiHeadAttention(keras.layers.Layer):
         attention_mask: Tensor,
         training: bool = False,
     ) -> Tensor:
-        """Attends from float `[B, T, D]` to projected keys and values; returns `[B, T, D]`."""
-        query = self._split_heads(self.query(query))  # [B, H, T, K]
+        """Attends from queries to keys and values, each `[B, H, S, K]`; returns `[B, T, D]`."""
         heads = scaled_dot_product_attention(
             query,
             key,
@@ -116,10 +124,19 @@ class MultiHeadAttention(keras.layers.Layer):
 
     def attention_weights(self, query: Tensor, key: Tensor, *, attention_mask: Tensor) -> Tensor:
         """Computes what `attend` averages values with, to be looked at: float32 `[B, H, T, S]`."""
-        query = self._split_heads(self.query(query))
         # Averages of unit vectors are the weights themselves.
         unit_vectors = ops.eye(ops.shape(key)[2], dtype="float32")[None, None]  # [1, 1, S, S]
         return scaled_dot_product_attention(query, key, unit_vectors, attention_mask)
+
+    def _project(self, x: Tensor, *projections: Linear) -> list[Tensor]:
+        """Applies projections to float `[B, T, D]`, at once in a model that is trained."""
+        if self.for_search or len({each.size for each in projections}) > 1:
+            return [self._split_heads(each(x)) for each in projections]
+        together, number = apply_together(projections, x), len(projections)
+        batch, length, size = sizes(together)
+        size_of_head = size // (number * self.num_heads)
+        heads = ops.reshape(together, (batch, length, number, self.num_heads, size_of_head))
+        return ops.unstack(ops.transpose(heads, (2, 0, 3, 1, 4)), number)  # each [B, H, T, K]
 
     def _split_heads(self, x: Tensor) -> Tensor:
         batch, length, size = sizes(x)

@@ -100,8 +100,8 @@ class DecoderLayer(keras.layers.Layer):
             memory_mask: bool, broadcastable to `[B, H, W, S]`.
 
         Returns:
-            float `[B, W, D]`, `past` with this position's keys and values written in, and what
-            attended to the memory, float `[B, W, D]`.
+            float `[B, W, D]`, `past` with this position's keys and values written in, and the
+            queries that attended to the memory, float `[B, H, W, K]`.
         """
         updated, queries = [], []
 
@@ -109,11 +109,12 @@ class DecoderLayer(keras.layers.Layer):
             present = self.self_attention.project(y)  # each [B, H, W, K]
             written = [_write(old, new, rows) for old, new in zip(past, present, strict=True)]
             updated.append(KeysValues(*written))
-            return self.self_attention.attend(y, *updated[0], attention_mask=past_mask)
+            query = self.self_attention.project_query(y)
+            return self.self_attention.attend(query, *updated[0], attention_mask=past_mask)
 
         def attend_to_memory(y: Tensor) -> Tensor:
-            queries.append(y)
-            return self.memory_attention.attend(y, *memory, attention_mask=memory_mask)
+            queries.append(self.memory_attention.project_query(y))
+            return self.memory_attention.attend(queries[0], *memory, attention_mask=memory_mask)
 
         x = self._sublayers(
             x,

@@ -8,7 +8,7 @@ same few places for what lies a multiple of 2 KiB apart, as the rows of a matrix
 its product with a few dozen rows takes up to twice as long (BUILD.md, "Decoding speed, measured").
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import keras
@@ -39,6 +39,16 @@ class Linear(keras.layers.Dense):
     def call(self, x: Tensor, training: bool | None = None) -> Tensor:
         y = map_rows(super().call, x, self.units)
         return y if self.units == self.size else y[..., : self.size]
+
+
+def apply_together(layers: Sequence[Linear], x: Tensor) -> Tensor:
+    """Applies maps without bias to float `[..., D]`: their results end to end, `[..., units]`.
+
+    One large product and its gradients are quicker than those of several, but the kernels are
+    copied side by side.
+    """
+    kernels = ops.concatenate([layer.kernel for layer in layers], axis=1)
+    return map_rows(lambda rows: ops.matmul(rows, kernels), x, kernels.shape[1])
 
 
 def lay_out_for_search(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

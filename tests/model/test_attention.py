@@ -2,6 +2,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from keras import ops
 
 from model.attention import MultiHeadAttention, scaled_dot_product_attention
@@ -99,6 +100,43 @@ def test_heads_project_attend_and_are_joined_one_by_one(layer: MultiHeadAttentio
         np.testing.assert_allclose(attended[b], expected, atol=1e-5)
 
 
+def count_products(*, self_attention: bool, for_search: bool = False) -> int:
+    """Counts the products of matrices in the graph of a layer whose heads have one size."""
+    layer = MultiHeadAttention(small_config(value_dim=KEY_DIM), "attention", for_search)
+    layer.build()
+
+    @tf.function(autograph=False)
+    def attend(x: tf.Tensor, memory: tf.Tensor) -> tf.Tensor:
+        return layer(x, x if self_attention else memory, attention_mask=True)
+
+    x = tf.zeros((BATCH, QUERIES, MODEL_DIM), layer.compute_dtype)
+    operations = attend.get_concrete_function(x, x).graph.get_operations()
+    return [each.type for each in operations].count("MatMul")
+
+
+def test_what_is_projected_from_the_same_is_so_by_one_product_but_in_search() -> None:
+    assert count_products(self_attention=True) == 2  # the other is the output's
+    assert count_products(self_attention=False) == 3
+    assert count_products(self_attention=True, for_search=True) == 4
+
+
+@pytest.mark.usefixtures("bfloat16")
+def test_so_it_is_in_bfloat16() -> None:
+    assert count_products(self_attention=True) == 2
+
+
+def test_projecting_at_once_gives_the_same() -> None:
+    config = small_config(value_dim=KEY_DIM)
+    layers = [MultiHeadAttention(config, "attention", for_search) for for_search in (False, True)]
+    for layer in layers:
+        layer.build()
+        fill_with_waves(layer)
+    query, memory = wave(BATCH, QUERIES, MODEL_DIM), wave(BATCH, KEYS, MODEL_DIM, phase=1)
+    for other, visible in ((query, VISIBLE[..., :QUERIES]), (memory, VISIBLE)):
+        at_once, apart = (numpy(layer(query, other, attention_mask=visible)) for layer in layers)
+        np.testing.assert_allclose(at_once, apart, atol=1e-6)
+
+
 def test_projections_have_the_papers_sizes_and_no_bias(layer: MultiHeadAttention) -> None:
     shapes = {variable.path: tuple(variable.shape) for variable in layer.variables}
     assert shapes == {
@@ -148,5 +186,6 @@ def test_keys_and_values_projected_beforehand_give_the_same(layer: MultiHeadAtte
     key, value = layer.project(memory)
     assert tuple(key.shape) == (BATCH, HEADS, KEYS, KEY_DIM)
     assert tuple(value.shape) == (BATCH, HEADS, KEYS, VALUE_DIM)
-    attended = layer.attend(query, key, value, attention_mask=VISIBLE)
+    queries = layer.project_query(query)
+    attended = layer.attend(queries, key, value, attention_mask=VISIBLE)
     assert (numpy(attended) == numpy(layer(query, memory, attention_mask=VISIBLE))).all()

@@ -73,8 +73,13 @@ def test_no_sentence_of_a_row_sees_another(side: int) -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, *({name: value} for name, value in TENSOR2TENSOR.items()), TENSOR2TENSOR],
-    ids=["paper", *TENSOR2TENSOR, "all"],
+    [
+        {},
+        {"value_dim": 9},
+        *({name: value} for name, value in TENSOR2TENSOR.items()),
+        TENSOR2TENSOR,
+    ],
+    ids=["paper", "heads of one size", *TENSOR2TENSOR, "all"],
 )
 def test_logits_are_those_of_the_equations_without_padding(changes: dict[str, Any]) -> None:
     model = make_transformer(**changes)
