@@ -51,8 +51,8 @@ class MultiHeadAttention(keras.layers.Layer):
     """Attention with h independent projections of queries, keys and values (§3.2.2).
 
     The projections have no bias, as in Tensor2Tensor. Keys and values can be computed once with
-    `project` and attended to many times with `attend`: that is the decoder's cache. In training
-    what is projected from the same input is so by one product.
+    `project` and attended to many times with `attend`: that is the decoder's cache. A model that is
+    not for search has one product for all that is projected from the same input.
 
     Call arguments:
         query: float `[B, T, D]`.
@@ -110,7 +110,11 @@ class MultiHeadAttention(keras.layers.Layer):
         attention_mask: Tensor,
         training: bool = False,
     ) -> Tensor:
-        """Attends from queries to keys and values, each `[B, H, S, K]`; returns `[B, T, D]`."""
+        """Attends from queries, float `[B, H, T, K]`, to keys and values, `[B, H, S, K]`.
+
+        Returns:
+            float `[B, T, D]`.
+        """
         heads = scaled_dot_product_attention(
             query,
             key,
@@ -129,7 +133,7 @@ class MultiHeadAttention(keras.layers.Layer):
         return scaled_dot_product_attention(query, key, unit_vectors, attention_mask)
 
     def _project(self, x: Tensor, *projections: Linear) -> list[Tensor]:
-        """Applies projections to float `[B, T, D]`, at once in a model that is trained."""
+        """Applies projections to float `[B, T, D]`, by one product unless for search."""
         if self.for_search or len({each.size for each in projections}) > 1:
             return [self._split_heads(each(x)) for each in projections]
         together, number = apply_together(projections, x), len(projections)
