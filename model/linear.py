@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import keras
-import numpy as np
 from keras import ops
 
 Tensor = Any
@@ -51,11 +50,11 @@ def apply_together(layers: Sequence[Linear], x: Tensor) -> Tensor:
     return map_rows(lambda rows: ops.matmul(rows, kernels), x, kernels.shape[1])
 
 
-def lay_out_for_search(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def lay_out_for_search(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Gives a model's trained weights, by path, the shapes that a model for search has them in."""
     return {
-        path: _append_columns(array) if path.endswith(("/kernel", "/bias")) else array  # Linear's
-        for path, array in weights.items()
+        path: _append_columns(weight) if path.endswith(("/kernel", "/bias")) else weight  # Linear's
+        for path, weight in weights.items()
     }
 
 
@@ -79,5 +78,6 @@ def _spare_columns(size: int) -> int:
     return 16 if size % 512 == 0 else 0
 
 
-def _append_columns(array: np.ndarray) -> np.ndarray:
-    return np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, _spare_columns(array.shape[-1]))])
+def _append_columns(weight: Tensor) -> Tensor:
+    *others, size = weight.shape
+    return ops.pad(weight, [(0, 0)] * len(others) + [(0, _spare_columns(size))])
