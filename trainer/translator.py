@@ -256,6 +256,5 @@ def load_translator(
 
 def _load_transformer(run: Run, checkpoint_name: str) -> tuple[Transformer, Checkpoint]:
     checkpoint = find_checkpoint(run.directory, checkpoint_name)
-    transformer = make_transformer(run, for_search=True)
-    load_weights(checkpoint, transformer)
+    load_weights(checkpoint, transformer := make_transformer(run, for_search=True))
     return transformer, checkpoint
