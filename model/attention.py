@@ -8,6 +8,7 @@ import keras
 from keras import ops
 
 from model.config import TransformerConfig
+from model.layers import Dropout
 from model.linear import Linear, apply_together, sizes
 from model.tensorflow_ops import matmul
 
@@ -77,7 +78,7 @@ class MultiHeadAttention(keras.layers.Layer):
         self.output_projection = Linear(
             config.model_dim, for_search=for_search, use_bias=False, name="output"
         )
-        self.dropout = keras.layers.Dropout(config.attention_dropout, name="dropout")
+        self.dropout = Dropout(config.attention_dropout, name="dropout")
 
     def build(self, input_shape: Any = None) -> None:
         for projection in (self.query, self.key, self.value):

@@ -11,7 +11,7 @@ from model.config import SearchConfig, TransformerConfig
 from model.decoder import Decoder
 from model.encoder import Encoder
 from model.ensemble import average_steps, join_caches
-from model.layers import SharedEmbedding, TargetSpace
+from model.layers import Dropout, SharedEmbedding, TargetSpace
 from model.masks import (
     END_ID,
     PADDING_ID,
@@ -80,8 +80,8 @@ class Transformer(keras.Model):
         self.target_space = (
             TargetSpace(config, name="target_space") if config.target_space else None
         )
-        self.source_dropout = keras.layers.Dropout(config.dropout, name="source_dropout")
-        self.target_dropout = keras.layers.Dropout(config.dropout, name="target_dropout")
+        self.source_dropout = Dropout(config.dropout, name="source_dropout")
+        self.target_dropout = Dropout(config.dropout, name="target_dropout")
         self.encoder = Encoder(config, "encoder", for_search)
         self.decoder = Decoder(config, "decoder", for_search)
         self.build()

@@ -157,7 +157,7 @@ def test_dropout_in_training_zeroes_its_share_of_the_weights_and_scales_the_rest
     assert (numpy(layer(x, x, attention_mask=itself)) == 1.0).all()
     attended = numpy(layer(x, x, attention_mask=itself, training=True))  # each weight is 1
     kept = attended != 0
-    np.testing.assert_allclose(attended[kept], 1 / 0.6, rtol=1e-6)
+    np.testing.assert_allclose(attended[kept], 1 / 0.6, rtol=1e-4)
     assert abs(kept.mean() - 0.6) < 0.02  # 16,000 draws: five standard deviations
 
 

@@ -55,7 +55,7 @@ def test_dropout_behind_the_relu_zeroes_its_share_in_training_alone() -> None:
     assert (numpy(layer(x)) == 6.0).all()
     dropped = numpy(layer(x, training=True)) - 5.0
     kept = dropped != 0
-    np.testing.assert_allclose(dropped[kept], 1 / 0.6, rtol=1e-6)
+    np.testing.assert_allclose(dropped[kept], 1 / 0.6, rtol=1e-4)
     assert abs(kept.mean() - 0.6) < 0.02  # 16,000 draws: five standard deviations
 
 
@@ -79,7 +79,7 @@ def test_dropout_in_training_zeroes_its_share_and_scales_the_rest() -> None:
     x = np.zeros((50, 40, MODEL_DIM), np.float32)
     dropped = numpy(layer(x, sublayer=keras.ops.ones_like, training=True))
     kept = dropped != 0
-    np.testing.assert_allclose(dropped[kept], 1 / 0.6, rtol=1e-6)
+    np.testing.assert_allclose(dropped[kept], 1 / 0.6, rtol=1e-4)
     assert abs(kept.mean() - 0.6) < 0.02  # 16,000 draws: five standard deviations
 
 

@@ -1,9 +1,10 @@
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 from keras import ops
 
-from model.tensorflow_ops import fill_rows, matmul
+from model.tensorflow_ops import dropout, fill_rows, matmul
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
@@ -76,3 +77,45 @@ def test_a_gpu_multiplies_all_rows_at_once(monkeypatch: pytest.MonkeyPatch) -> N
     x, y = tf.TensorSpec((2, 4, 8)), tf.TensorSpec((2, 8, 5))
     graph = tf.function(matmul).get_concrete_function(x, y).graph
     assert "BatchMatMulV3" not in {operation.type for operation in graph.get_operations()}
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.5, 0.999999])
+def test_dropout_drops_its_share_and_keeps_the_expected_sum(rate: float) -> None:
+    x = tf.ones((401, 7, 331))
+    dropped = dropout(x, rate, keras.random.SeedGenerator(1)).numpy()
+    share = round(rate * 2**16) / 2**16 if rate < 0.9 else 1 - 2**-16
+    np.testing.assert_allclose(dropped[dropped > 0], 1 / (1 - share), rtol=1e-6)
+    deviation = np.sqrt(share * (1 - share) / dropped.size)
+    assert abs((dropped == 0).mean() - share) < 5 * deviation
+
+
+def test_dropout_decides_about_neighbours_rows_and_calls_apart() -> None:
+    seed_generator = keras.random.SeedGenerator(1)
+    kept = [dropout(tf.ones((512, 512)), 0.5, seed_generator).numpy() > 0 for _ in range(2)]
+    pairs = [
+        (kept[0], kept[1]),
+        (kept[0][1:], kept[0][:-1]),
+        (kept[0][:, 1::2], kept[0][:, ::2]),  # the halves of one random number
+        (kept[0][:, 1:], kept[0][:, :-1]),
+    ]
+    for one, other in pairs:
+        assert abs((one == other).mean() - 0.5) < 5 * 0.5 / np.sqrt(one.size)
+
+
+def test_dropout_repeats_with_the_state_of_its_seed() -> None:
+    x, seed_generator = tf.ones((3, 5)), keras.random.SeedGenerator(1)
+    state = seed_generator.state.numpy()
+    first = dropout(x, 0.5, seed_generator)
+    assert (seed_generator.state.numpy() != state).any()
+    seed_generator.state.assign(state)
+    np.testing.assert_array_equal(dropout(x, 0.5, seed_generator), first)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+def test_gradients_pass_dropout_where_values_do(dtype: str) -> None:
+    x = tf.Variable(tf.ones((9, 11), dtype))
+    with tf.GradientTape() as tape:
+        dropped = dropout(x, 0.3, keras.random.SeedGenerator(1))
+    gradient = tape.gradient(dropped, x)
+    assert dropped.dtype == gradient.dtype == x.dtype
+    np.testing.assert_array_equal(tf.cast(gradient, "float32"), tf.cast(dropped, "float32"))
