@@ -16,7 +16,7 @@ from model.config import SearchConfig, TransformerConfig
 from pipeline import cli
 from pipeline.schema import load_dataset
 from trainer.config import TrainingConfig
-from trainer.startup import start_tensorflow
+from trainer.startup import restart_with_huge_pages, start_tensorflow
 
 
 def main(_: list[str]) -> int:
@@ -26,7 +26,8 @@ def main(_: list[str]) -> int:
     search = cli.config_from_flags(SearchConfig)
     dataset = load_dataset(training.dataset_dir)
 
-    # Takes seconds, so mistakes in flags and data are reported before it.
+    # These take seconds, so mistakes in flags and data are reported before them.
+    restart_with_huge_pages("trainer.task")
     start_tensorflow(for_training=training)
     from trainer.damage import damage_explained
     from trainer.failures import failures_explained
