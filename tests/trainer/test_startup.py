@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from trainer import startup
+from pipeline import cli
+from trainer import startup, task
 from trainer.config import TrainingConfig
 from trainer.startup import parts_at_once, restart_with_huge_pages, start_tensorflow
 
@@ -116,3 +117,14 @@ def test_training_restarts_where_huge_pages_are_given_on_request(
     restart_with_huge_pages("trainer.task")
     expected = (sys.executable, [sys.executable, *command[1:]], "glibc.malloc.hugetlb=1")
     assert started == ([expected] if restarts else [])
+
+
+def test_training_restarts_before_tensorflow_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[str] = []
+    monkeypatch.setattr(cli, "config_from_flags", lambda config: config())
+    monkeypatch.setattr(task, "load_dataset", lambda _: None)
+    monkeypatch.setattr(task, "restart_with_huge_pages", started.append)
+    monkeypatch.setattr(task, "start_tensorflow", lambda **_: sys.exit("started"))
+    with pytest.raises(SystemExit, match="started"):
+        task.main([])
+    assert started == ["trainer.task"]
