@@ -16,7 +16,15 @@ Tensor = Any
 
 
 class Dropout(keras.layers.Dropout):
-    """`keras.layers.Dropout` (§5.4), with half as many random bits."""
+    """`keras.layers.Dropout` (§5.4), with half as many random bits.
+
+    Call arguments:
+        x: float, of any shape.
+        training: whether elements are dropped.
+
+    Returns:
+        float, of the same shape.
+    """
 
     def call(self, x: Tensor, training: bool = False) -> Tensor:
         return dropout(x, self.rate, self.seed_generator) if training and self.rate else x
