@@ -70,7 +70,9 @@ setup(
     long_description=read_long_description(ROOT / "README.md"),
     long_description_content_type="text/markdown",
     license="Apache-2.0",
-    packages=find_packages(include=["pipeline", "pipeline.*", "model", "trainer", "trainer.*"]),
+    packages=find_packages(
+        include=["pipeline", "pipeline.*", "model", "model.*", "trainer", "trainer.*"]
+    ),
     package_data={"trainer.pages": ["*.css", "*.js"]},
     python_requires=">=3.11",
     install_requires=[BOUNDS[name] for name in PIPELINE],

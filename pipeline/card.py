@@ -4,7 +4,7 @@ import collections
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
-from pipeline.schema import (
+from pipeline.dataset.schema import (
     SIDES,
     SPLITS,
     Dataset,
@@ -14,7 +14,7 @@ from pipeline.schema import (
     read_records,
     split_row,
 )
-from pipeline.subwords import load_subwords
+from pipeline.subwords.encoding import load_subwords
 
 _SAMPLED_PAIRS = 50_000  # for the histogram of lengths: a second's reading
 _BINS = 16

@@ -5,9 +5,9 @@ import os
 from dataclasses import field
 from typing import Any, Literal
 
-from pipeline.bpe_dropout import BpeDropout
-from pipeline.cleaning import CleaningConfig, PairRules
+from pipeline.cleaning.rules import CleaningConfig, PairRules
 from pipeline.corpus_config import CorpusConfig
+from pipeline.subwords.bpe_dropout import BpeDropout
 
 DEFAULT_VOCABULARY_SIZES = {"bpe": 37_000, "wordpiece": 32_000}  # §5.1: EN-DE and EN-FR
 BUILTIN_VOCABULARY_SIZE = 2_000

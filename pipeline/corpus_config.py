@@ -4,9 +4,9 @@ import codecs
 import dataclasses
 from dataclasses import field
 
-from pipeline import storage
-from pipeline.formats import Columns
-from pipeline.registry import DATASETS, EVALUATION_SETS
+from pipeline.common import storage
+from pipeline.corpora.catalog import DATASETS, EVALUATION_SETS
+from pipeline.corpora.readers import Columns
 
 _SUFFIXES = ".tsv, .csv, .jsonl, .parquet or .tmx, compressed or not"
 

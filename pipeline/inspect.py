@@ -10,10 +10,11 @@ Writes nothing; programs read the same card from dataset.json.
 import dataclasses
 from dataclasses import field
 
-from pipeline import card, cli
-from pipeline.errors import UserError
-from pipeline.schema import load_dataset
-from pipeline.verification import verify
+from pipeline import card
+from pipeline.common import cli
+from pipeline.common.errors import UserError
+from pipeline.dataset.schema import load_dataset
+from pipeline.dataset.verification import verify
 
 
 @dataclasses.dataclass(frozen=True)

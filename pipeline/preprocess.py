@@ -18,7 +18,7 @@ import logging
 
 from absl import flags
 
-from pipeline import cli, usage
+from pipeline.common import cli, flag_help
 from pipeline.config import PreprocessConfig
 
 
@@ -27,16 +27,18 @@ def main(argv: list[str]) -> None:
     config = cli.config_from_flags(PreprocessConfig)
     # Imported late: --help need not wait for Beam, which also warns about lacking Google clients.
     logging.disable(logging.WARNING)
-    from pipeline import build, dry_run, runners, summary
+    from pipeline import summary
+    from pipeline.build import driver, dry_run
+    from pipeline.stages import runners
 
     logging.disable(logging.NOTSET)
-    our_flags = usage.our_flags(flags.FLAGS)
+    our_flags = flag_help.our_flags(flags.FLAGS)
     options = runners.make_options(config.runner, config.num_workers, argv[1:], our_flags)
     if config.dry_run:
         print(dry_run.describe(config))
         return
     with summary.timed() as seconds:
-        dataset = build.build_dataset(config, options)
+        dataset = driver.build_dataset(config, options)
     print(summary.summarize(dataset, seconds()))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from pipeline.card import describe_dropout, describe_vocabularies
-from pipeline.schema import SPLITS, Dataset
+from pipeline.dataset.schema import SPLITS, Dataset
 
 # Datasets of fewer pairs are for a model of some millions of parameters, others for the paper's.
 _FEW_PAIRS = 200_000

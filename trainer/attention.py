@@ -12,9 +12,9 @@ from pathlib import Path
 from absl import logging
 
 from model.config import SearchConfig
-from pipeline import cli
-from pipeline.errors import UserError
-from pipeline.schema import write_atomically
+from pipeline.common import cli
+from pipeline.common.errors import UserError
+from pipeline.dataset.schema import write_atomically
 from trainer.config import TrainedModel
 from trainer.run_directory import load_run
 from trainer.startup import start_tensorflow

@@ -14,7 +14,7 @@ from apache_beam.ml.inference import base
 from apache_beam.ml.inference.base import ModelHandler, RunInference
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from pipeline.runners import make_runner, run_to_end
+from pipeline.stages.runners import make_runner, run_to_end
 from trainer.offline import Model, TextBlock, translate_block
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from absl import logging
 
 from model.linear import lay_out_for_search
 from model.transformer import Transformer
-from pipeline.errors import UserError
+from pipeline.common.errors import UserError
 from trainer.checkpoint_files import (
     Arrays,
     Checkpoint,

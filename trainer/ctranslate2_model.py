@@ -18,9 +18,9 @@ from model.encoder import EncoderLayer
 from model.layers import FeedForward, layer_normalization
 from model.linear import Linear
 from model.transformer import Transformer
-from pipeline.errors import UserError
-from pipeline.schema import END_ID, PADDING_ID, SIDES, UNKNOWN_ID, write_atomically
-from pipeline.subwords import load_subwords
+from pipeline.common.errors import UserError
+from pipeline.dataset.schema import END_ID, PADDING_ID, SIDES, UNKNOWN_ID, write_atomically
+from pipeline.subwords.encoding import load_subwords
 from trainer.run_directory import Run
 from trainer.translator import Translator
 

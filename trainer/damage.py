@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import tensorflow as tf
 
-from pipeline.errors import UserError
-from pipeline.schema import Dataset, Shard, load_dataset, read_records
-from pipeline.storage import open_file
+from pipeline.common.errors import UserError
+from pipeline.common.storage import open_file
+from pipeline.dataset.schema import Dataset, Shard, load_dataset, read_records
 
 _LOST = (
     tf.errors.NotFoundError,

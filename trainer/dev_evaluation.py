@@ -6,7 +6,7 @@ from pathlib import Path
 from absl import logging
 
 from model.attention_maps import AttentionMaps
-from pipeline.schema import Dataset
+from pipeline.dataset.schema import Dataset
 from trainer.callbacks import StepCallback
 from trainer.checkpoints import save_best
 from trainer.config import TrainingConfig

@@ -18,11 +18,11 @@ from typing import Any, Literal
 from absl import logging
 
 from model.config import SearchConfig
-from pipeline import cli
-from pipeline.errors import UserError
-from pipeline.inputs import Text
-from pipeline.registry import evaluation_part, fetch_part
-from pipeline.schema import Dataset, load_dataset, write_atomically
+from pipeline.common import cli
+from pipeline.common.errors import UserError
+from pipeline.corpora.catalog import evaluation_part, fetch_part
+from pipeline.corpora.inputs import Text
+from pipeline.dataset.schema import Dataset, load_dataset, write_atomically
 from trainer.config import TrainedModels
 from trainer.run_directory import check_dataset, load_run
 from trainer.startup import start_tensorflow

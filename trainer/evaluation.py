@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from model.ensemble import average_log_probs
 from model.transformer import Transformer
-from pipeline.schema import Dataset
+from pipeline.dataset.schema import Dataset
 from trainer.input import Batch, evaluation_batches, make_buckets
 from trainer.texts import read_text
 from trainer.translation import translate_all

@@ -21,9 +21,9 @@ from typing import Literal
 from absl import logging
 
 from model.config import SearchConfig
-from pipeline import cli, storage
-from pipeline.errors import UserError
-from pipeline.schema import write_atomically
+from pipeline.common import cli, storage
+from pipeline.common.errors import UserError
+from pipeline.dataset.schema import write_atomically
 from trainer.config import TrainedModels
 from trainer.run_directory import load_run
 from trainer.startup import start_tensorflow

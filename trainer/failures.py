@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import tensorflow as tf
 
-from pipeline.errors import UserError
+from pipeline.common.errors import UserError
 from trainer.config import TrainingConfig
 
 # What TensorFlow takes for exhausted resources, too, in the words of the operating system.

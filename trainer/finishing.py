@@ -4,7 +4,7 @@ import json
 
 from absl import logging
 
-from pipeline.schema import Dataset, write_atomically
+from pipeline.dataset.schema import Dataset, write_atomically
 from trainer.averaging import Candidate, make_candidates
 from trainer.checkpoints import assign_weights, list_checkpoints, save_averaged
 from trainer.dev_evaluation import evaluate_dev, gains_no_more

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from absl import flags
 
 from model.config import SearchConfig, TransformerConfig
-from pipeline import cli
+from pipeline.common import cli
 from trainer.config import TrainingConfig
 
 

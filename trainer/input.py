@@ -13,8 +13,8 @@ from collections.abc import Callable
 import numpy as np
 import tensorflow as tf
 
-from pipeline.errors import UserError
-from pipeline.schema import Dataset, Shard
+from pipeline.common.errors import UserError
+from pipeline.dataset.schema import Dataset, Shard
 
 Batch = dict[str, tf.Tensor]  # "source" and "target", int32 [rows, tokens of a row]
 

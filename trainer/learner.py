@@ -7,7 +7,7 @@ import keras
 import tensorflow as tf
 
 from model.transformer import Transformer
-from pipeline.schema import PADDING_ID
+from pipeline.dataset.schema import PADDING_ID
 from trainer.input import Batch
 from trainer.loss_scale import LossScale
 from trainer.objective import cross_entropy

@@ -4,7 +4,7 @@ from typing import Literal
 
 import tensorflow as tf
 
-from pipeline.schema import PADDING_ID
+from pipeline.dataset.schema import PADDING_ID
 
 _LOGITS_AT_ONCE = 2**25  # 128 MiB of float32
 

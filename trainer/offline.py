@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from model.config import SearchConfig
-from pipeline import storage
-from pipeline.errors import UserError
+from pipeline.common import storage
+from pipeline.common.errors import UserError
 from trainer.config import TrainedModels
 from trainer.run_directory import load_run
 from trainer.startup import start_tensorflow

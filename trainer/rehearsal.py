@@ -6,7 +6,7 @@ import time
 import tensorflow as tf
 
 from model.config import SearchConfig, TransformerConfig
-from pipeline.schema import Dataset
+from pipeline.dataset.schema import Dataset
 from trainer.config import TrainingConfig
 from trainer.input import distribute, steps_per_epoch, training_batches
 from trainer.run_directory import describe_run

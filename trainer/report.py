@@ -12,8 +12,9 @@ from pathlib import Path
 from absl import logging
 
 from model.config import SearchConfig
-from pipeline import card, cli
-from pipeline.schema import load_dataset, write_atomically
+from pipeline import card
+from pipeline.common import cli
+from pipeline.dataset.schema import load_dataset, write_atomically
 from trainer.config import TrainedModel
 from trainer.run_directory import load_run
 from trainer.startup import start_tensorflow

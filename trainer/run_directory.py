@@ -17,9 +17,9 @@ from typing import Any
 from absl import logging
 
 from model.config import SearchConfig, TransformerConfig
-from pipeline import storage
-from pipeline.errors import UserError
-from pipeline.schema import SIDES, Dataset, Vocabulary, write_atomically
+from pipeline.common import storage
+from pipeline.common.errors import UserError
+from pipeline.dataset.schema import SIDES, Dataset, Vocabulary, write_atomically
 from trainer.config import TrainingConfig
 
 

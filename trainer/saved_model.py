@@ -12,9 +12,9 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from pipeline import storage
-from pipeline.errors import UserError
-from pipeline.schema import END_ID, write_atomically
+from pipeline.common import storage
+from pipeline.common.errors import UserError
+from pipeline.dataset.schema import END_ID, write_atomically
 from trainer import warmup
 from trainer.startup import silent_stderr
 from trainer.translation import Translate

@@ -16,7 +16,7 @@ from dataclasses import field
 from absl import logging
 
 from model.config import SearchConfig
-from pipeline import cli, storage
+from pipeline.common import cli, storage
 from trainer.config import TrainedModels
 from trainer.offline import read_blocks
 from trainer.run_directory import load_run

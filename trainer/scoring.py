@@ -9,8 +9,8 @@ import tensorflow as tf
 from absl import logging
 
 from model.penalties import length_penalty
-from pipeline.schema import PADDING_ID
-from pipeline.subwords import load_subwords
+from pipeline.dataset.schema import PADDING_ID
+from pipeline.subwords.encoding import load_subwords
 from trainer.translator import Translator
 
 _PAIRS_PER_BLOCK = 2_000

@@ -8,8 +8,8 @@ import tensorflow as tf
 from absl import logging
 
 from model.attention_maps import AttentionMaps, attention_maps
-from pipeline.schema import PADDING_ID, SIDES
-from pipeline.subwords import Subwords, load_subwords
+from pipeline.dataset.schema import PADDING_ID, SIDES
+from pipeline.subwords.encoding import Subwords, load_subwords
 from trainer.run_directory import Run
 from trainer.translator import Translator
 

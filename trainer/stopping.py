@@ -12,7 +12,7 @@ import tensorflow as tf
 from absl import logging
 from keras import ops
 
-from pipeline.errors import UserError
+from pipeline.common.errors import UserError
 from trainer.callbacks import Logs, StepCallback
 from trainer.config import TrainingConfig
 from trainer.strategy import any_worker

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import tensorflow as tf
 from absl import logging
 
-from pipeline.errors import UserError
+from pipeline.common.errors import UserError
 
 TF_CONFIG = "TF_CONFIG"
 

@@ -15,7 +15,7 @@ layers, and with --vocabulary_size=41100 all but big's are the paper's to the mi
 import dataclasses
 from dataclasses import field
 
-from pipeline import cli
+from pipeline.common import cli
 from trainer.flagfiles import read_flagfiles
 from trainer.paper import TABLE_3
 from trainer.startup import start_tensorflow

@@ -13,8 +13,8 @@ and does nothing to a finished one.
 from absl import logging
 
 from model.config import SearchConfig, TransformerConfig
-from pipeline import cli
-from pipeline.schema import load_dataset
+from pipeline.common import cli
+from pipeline.dataset.schema import load_dataset
 from trainer.config import TrainingConfig
 from trainer.startup import restart_with_huge_pages, start_tensorflow
 

@@ -14,7 +14,7 @@ import tensorflow as tf
 from absl import logging
 from tqdm import tqdm
 
-from pipeline.schema import write_atomically
+from pipeline.dataset.schema import write_atomically
 
 
 class MetricsWriter:

@@ -1,6 +1,6 @@
 """Subwords as TensorFlow ops, so that a served model takes and gives text.
 
-The same ids as `pipeline.subwords` gives, by the TensorFlow Text ops that TF Serving links.
+The same ids as `pipeline.subwords.encoding`, by the TensorFlow Text ops that TF Serving links.
 """
 
 import abc
@@ -11,9 +11,9 @@ import tensorflow as tf
 import tensorflow_text
 from tensorflow_text.python.ops import sentencepiece_tokenizer
 
-from pipeline import wordpiece
-from pipeline.schema import END_ID, PADDING_ID
-from pipeline.subwords import is_wordpiece
+from pipeline.dataset.schema import END_ID, PADDING_ID
+from pipeline.subwords import wordpiece
+from pipeline.subwords.encoding import is_wordpiece
 from trainer.startup import silent_stderr
 
 
@@ -67,7 +67,7 @@ class _LastingModel(sentencepiece_tokenizer._SentencepieceModelResource):
 
 
 class WordpieceOps(TextOps):
-    """Wordpiece on words marked with "▁", as `pipeline.wordpiece` describes."""
+    """Wordpiece on words marked with "▁", as `pipeline.subwords.wordpiece` describes."""
 
     def __init__(self, path: str) -> None:
         """Loads a vocabulary file, which becomes part of the graph."""
@@ -94,7 +94,7 @@ class WordpieceOps(TextOps):
 
 
 def load_text_ops(path: str | Path) -> TextOps:
-    """Returns the ops for the subwords in a file which `pipeline.subwords` named."""
+    """Returns the ops for the subwords in a file which `pipeline.subwords.encoding` named."""
     return WordpieceOps(str(path)) if is_wordpiece(path) else BytePairOps(str(path))
 
 
@@ -121,7 +121,7 @@ def count_ids(tokens: tf.Tensor) -> tf.Tensor:
 
 
 def _normalize(text: tf.Tensor) -> tf.Tensor:
-    """Does exactly what `pipeline.text.normalize` does; invalid UTF-8 becomes U+FFFD."""
+    """Does what `cleaning.normalization.normalize` does; invalid UTF-8 becomes U+FFFD."""
     valid = tf.strings.unicode_transcode(text, "UTF-8", "UTF-8")
     composed = tensorflow_text.normalize_utf8(valid, "NFC")
     unmarked = tf.strings.regex_replace(composed, "\u2581", "_")

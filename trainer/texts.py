@@ -1,6 +1,6 @@
 """The raw text of dev and test, which is translated and compared with."""
 
-from pipeline.schema import Dataset, read_lines
+from pipeline.dataset.schema import Dataset, read_lines
 
 
 def read_text(dataset: Dataset, split: str, *, sentences: int = 0) -> tuple[list[str], list[str]]:

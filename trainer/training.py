@@ -5,7 +5,7 @@ import tensorflow as tf
 from absl import logging
 
 from model.config import SearchConfig, TransformerConfig
-from pipeline.schema import Dataset
+from pipeline.dataset.schema import Dataset
 from trainer.callbacks import Checkpointing, Telemetry
 from trainer.checkpoint_files import Checkpoint
 from trainer.checkpoints import delete_unfinished, restore_latest

@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING
 from absl import flags, logging
 
 from model.config import SearchConfig
-from pipeline import cli, storage, usage
-from pipeline.errors import UserError
-from pipeline.progress import Progress
+from pipeline.common import cli, flag_help, storage
+from pipeline.common.errors import UserError
+from pipeline.common.progress import Progress
 from trainer import offline
 from trainer.config import TrainedModels
 from trainer.run_directory import load_run
@@ -100,7 +100,7 @@ def main(argv: list[str]) -> None:
     """Reads the flags, then translates to a file or to standard output."""
     files = cli.config_from_flags(TextFiles)
     if not files.runner and argv[1:]:
-        cli.refuse_unknown(argv[1], usage.our_flags(flags.FLAGS))
+        cli.refuse_unknown(argv[1], flag_help.our_flags(flags.FLAGS))
     model = _read_model(files.saved_model, with_prefixes=files.prefix_file is not None)
     if files.output_file:
         translate_file(files, files.output_file, model, argv[1:])
@@ -201,10 +201,10 @@ def _beam_options(files: TextFiles, arguments: list[str]) -> "PipelineOptions | 
     if not files.runner:
         return None
     standard_logging.disable(standard_logging.WARNING)  # Beam warns about lacking Google clients
-    from pipeline import runners
+    from pipeline.stages import runners
 
     standard_logging.disable(standard_logging.NOTSET)
-    our_flags = usage.our_flags(flags.FLAGS)
+    our_flags = flag_help.our_flags(flags.FLAGS)
     return runners.make_options(files.runner, files.num_workers, arguments, our_flags)
 
 

@@ -15,8 +15,8 @@ from model.ensemble import average_log_probs
 from model.penalties import length_penalty
 from model.search import Translations
 from model.transformer import Transformer
-from pipeline.errors import UserError
-from pipeline.schema import END_ID, PADDING_ID, SIDES
+from pipeline.common.errors import UserError
+from pipeline.dataset.schema import END_ID, PADDING_ID, SIDES
 from trainer.checkpoint_files import Checkpoint
 from trainer.checkpoints import find_checkpoint, load_weights
 from trainer.config import TrainedModel

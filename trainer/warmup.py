@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import tensorflow as tf
 
-from pipeline.records import frame_record, pack_field
+from pipeline.dataset.tfrecord import frame_record, pack_field
 
 PATH = "assets.extra/tf_serving_warmup_requests"
 

@@ -23,12 +23,12 @@ TRAINER_READS = frozenset(
     for name in ("errors", "cli", "records", "schema", "storage", "subwords", "text", "wordpiece")
 )
 # The one module that translates on the workers of a Beam runner.
-BEAM_IN_TRAINER = {"trainer.beam_inference": {"apache_beam", "pipeline.runners"}}
+BEAM_IN_TRAINER = {"trainer.beam_inference": {"apache_beam", "pipeline.stages.runners"}}
 # Loaded in functions alone: by a run that asked for wordpiece, or for files of an object store; and
 # by what TensorFlow does in place, but Keras with TensorFlow does not.
 LAZILY = {
-    "pipeline.subwords": {"tensorflow_text"},
-    "pipeline.storage": {"apache_beam"},
+    "pipeline.subwords.encoding": {"tensorflow_text"},
+    "pipeline.common.storage": {"apache_beam"},
     "model.tensorflow_ops": {"tensorflow"},
 }
 STANDARD_LIBRARY = sys.stdlib_module_names
@@ -139,8 +139,8 @@ def test_library_in_model_is_reported() -> None:
 
 def test_model_using_the_pipeline_is_reported_even_inside_a_function() -> None:
     source = "def build():\n    from pipeline import schema\n"
-    modules = {"model.layers": source, "pipeline.schema": ""}
-    assert_reported(modules, "model.layers imports pipeline.schema")
+    modules = {"model.layers": source, "pipeline.dataset.schema": ""}
+    assert_reported(modules, "model.layers imports pipeline.dataset.schema")
 
 
 def test_beam_in_trainer_is_reported() -> None:
@@ -149,14 +149,20 @@ def test_beam_in_trainer_is_reported() -> None:
 
 def test_beam_in_the_module_for_it_is_allowed() -> None:
     modules = {"trainer.beam_inference": "import apache_beam\nfrom pipeline import runners"}
-    assert violations(modules | {"pipeline.runners": ""}) == []
-    modules = {"trainer.beam_inference": "from pipeline import stages", "pipeline.stages": ""}
-    assert_reported(modules, "trainer.beam_inference imports pipeline.stages")
+    assert violations(modules | {"pipeline.stages.runners": ""}) == []
+    modules = {
+        "trainer.beam_inference": "from pipeline import stages",
+        "pipeline.stages.block_stages": "",
+    }
+    assert_reported(modules, "trainer.beam_inference imports pipeline.stages.block_stages")
 
 
 def test_trainer_reading_the_corpora_is_reported() -> None:
-    modules = {"trainer.input": "from pipeline import corpora, text", "pipeline.corpora": ""}
-    assert_reported(modules | {"pipeline.text": ""}, "trainer.input imports pipeline.corpora")
+    modules = {"trainer.input": "from pipeline import corpora, text", "pipeline.corpora.blocks": ""}
+    assert_reported(
+        modules | {"pipeline.cleaning.normalization": ""},
+        "trainer.input imports pipeline.corpora.blocks",
+    )
 
 
 def test_pipeline_using_the_trainer_is_reported() -> None:
@@ -175,15 +181,24 @@ def test_entry_points_may_import_anything_else() -> None:
 
 
 def test_light_module_reaching_beam_through_another_is_reported() -> None:
-    modules = {"pipeline.schema": "import pipeline.blocks", "pipeline.blocks": "import apache_beam"}
-    assert_reported(modules, "pipeline.schema loads apache_beam at import, through pipeline.blocks")
+    modules = {
+        "pipeline.dataset.schema": "import pipeline.blocks",
+        "pipeline.blocks": "import apache_beam",
+    }
+    assert_reported(
+        modules, "pipeline.dataset.schema loads apache_beam at import, through pipeline.blocks"
+    )
 
 
 def test_subwords_may_load_tensorflow_text_lazily() -> None:
     source = "def learn():\n    import tensorflow_text\n"
-    assert violations({"pipeline.subwords": source}) == []
-    assert_reported({"pipeline.schema": source}, "pipeline.schema imports tensorflow_text")
-    assert_reported({"pipeline.subwords": "import tensorflow_text"}, "loads tensorflow_text")
+    assert violations({"pipeline.subwords.encoding": source}) == []
+    assert_reported(
+        {"pipeline.dataset.schema": source}, "pipeline.dataset.schema imports tensorflow_text"
+    )
+    assert_reported(
+        {"pipeline.subwords.encoding": "import tensorflow_text"}, "loads tensorflow_text"
+    )
 
 
 def test_cycle_is_reported() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import sentencepiece
 
-from pipeline.schema import read_lines
+from pipeline.dataset.schema import read_lines
 from trainer.config import TrainedModel
 from trainer.ctranslate2_model import save_ctranslate2
 from trainer.run_directory import load_run

@@ -14,7 +14,7 @@ from keras import ops
 from model.config import SearchConfig, TransformerConfig
 from model.search import Translations, search
 from model.transformer import Transformer
-from pipeline.schema import load_dataset
+from pipeline.dataset.schema import load_dataset
 from tests.benchmarks.translation_times import Engine
 from tests.benchmarks.workload import SENTENCES_PER_BATCH, THREADS, Size, Workload
 from trainer.config import TrainedModel, TrainingConfig

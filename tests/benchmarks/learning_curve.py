@@ -20,8 +20,8 @@ from typing import Protocol
 import sacrebleu
 
 from pipeline.card import table
-from pipeline.schema import load_dataset
-from pipeline.subwords import load_subwords
+from pipeline.dataset.schema import load_dataset
+from pipeline.subwords.encoding import load_subwords
 from tests.benchmarks import rivals
 from tests.benchmarks.rivals import opennmt_tf
 from tests.benchmarks.workload import SIZES, Workload, as_flags, prepare, some_of

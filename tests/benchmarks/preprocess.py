@@ -19,10 +19,11 @@ from pathlib import Path
 
 import sentencepiece
 
-from pipeline import clean_pairs, stages, text
 from pipeline.card import table
-from pipeline.corpora import Block, Span
-from pipeline.schema import load_dataset, read_lines
+from pipeline.cleaning import normalization
+from pipeline.corpora.blocks import Block, Span
+from pipeline.dataset.schema import load_dataset, read_lines
+from pipeline.stages import block_stages, pair_files
 from tests.benchmarks import corpora
 from tests.benchmarks.measure import Run, alternate, measure, medians
 
@@ -104,15 +105,15 @@ def compare_encoding(work: Path, texts: list[Path], rounds: int) -> dict[str, fl
     folder = work / "encoding"
     folder.mkdir(exist_ok=True)
     shutil.copy(model, folder)
-    sources, targets = (map(text.normalize, read_lines(path)) for path in texts)
+    sources, targets = (map(normalization.normalize, read_lines(path)) for path in texts)
     pairs = [pair for pair in zip(sources, targets, strict=True) if all(pair)]
     pairs = pairs[: ENCODED_BLOCKS * BLOCK_PAIRS]
     nowhere = Span("", 0, 0, "", 1)
     blocks = [Block("train", n, BLOCK_PAIRS, nowhere, nowhere) for n in range(ENCODED_BLOCKS)]
     for n, block in enumerate(blocks):
         part = pairs[n * BLOCK_PAIRS : (n + 1) * BLOCK_PAIRS]
-        clean_pairs.write_pairs(str(folder), block.name, part)
-    stage = stages.EncodePairs(
+        pair_files.write_pairs(str(folder), block.name, part)
+    stage = block_stages.EncodePairs(
         str(folder),
         str(folder),
         (vocabulary, vocabulary),

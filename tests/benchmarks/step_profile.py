@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from pipeline.card import table
-from pipeline.schema import load_dataset
+from pipeline.dataset.schema import load_dataset
 from tests.benchmarks.workload import (
     DROPOUT,
     LABEL_SMOOTHING,

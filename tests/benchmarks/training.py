@@ -27,7 +27,7 @@ import numpy as np
 
 from model.config import TransformerConfig
 from pipeline.card import table
-from pipeline.schema import load_dataset
+from pipeline.dataset.schema import load_dataset
 from tests.benchmarks.measure import alternate
 from tests.benchmarks.throughput import Throughput, follow
 from tests.benchmarks.trainers import OURS, RIVALS, make_trainer

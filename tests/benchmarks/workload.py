@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline import text
-from pipeline.schema import END_ID, UNKNOWN_ID, load_dataset
-from pipeline.subwords import load_subwords
+from pipeline.cleaning import normalization
+from pipeline.dataset.schema import END_ID, UNKNOWN_ID, load_dataset
+from pipeline.subwords.encoding import load_subwords
 from tests.benchmarks import corpora
 
 VOCABULARY_SIZE = 10_000
@@ -110,7 +110,9 @@ def _write_texts(workload: Workload) -> None:
     subwords = load_subwords(dataset.path(dataset.vocabularies["source"].path))
     for split in _FILES:
         for side in _LANGUAGES:
-            lines = [text.normalize(line) for line in corpora.lines(_raw(split, side), "utf-8")]
+            lines = [
+                normalization.normalize(line) for line in corpora.lines(_raw(split, side), "utf-8")
+            ]
             end = [END_ID] if side == "source" else []
             pieces = [subwords.pieces([*ids, *end]) for ids in subwords.encode(lines)]
             _write_lines(workload.pieces(split, side), map(" ".join, pieces))

@@ -16,9 +16,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pipeline import schema
+from pipeline.common.errors import UserError
 from pipeline.config import PreprocessConfig
-from pipeline.errors import UserError
+from pipeline.dataset import schema
 from tests.integration.preprocessing import build, configure
 
 SEED = 3

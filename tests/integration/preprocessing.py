@@ -3,11 +3,11 @@
 import sys
 from pathlib import Path
 
-from pipeline import schema
-from pipeline.build import build_dataset
+from pipeline.build.driver import build_dataset
 from pipeline.config import PreprocessConfig
-from pipeline.runners import make_options
-from pipeline.subwords import load_subwords
+from pipeline.dataset import schema
+from pipeline.stages.runners import make_options
+from pipeline.subwords.encoding import load_subwords
 
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = [

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from pipeline import card
-from pipeline.build import build_dataset
-from pipeline.errors import UserError
-from pipeline.runners import make_options
-from pipeline.schema import Dataset, parse_example, read_records, split_row
-from pipeline.subwords import load_subwords
+from pipeline.build.driver import build_dataset
+from pipeline.common.errors import UserError
+from pipeline.dataset.schema import Dataset, parse_example, read_records, split_row
+from pipeline.stages.runners import make_options
+from pipeline.subwords.encoding import load_subwords
 from pipeline.summary import summarize
 from tests.integration.preprocessing import build, configure, read_pairs
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.builtin import generate_pairs
+from pipeline.corpora.builtin import generate_pairs
 from tests.integration.commands import REPOSITORY, refuse, run, start, succeed
 from tests.integration.preprocessing import build, configure
 from tests.trainer.pages.parsing import Page

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pipeline import dry_run
-from pipeline.cleaning import CleaningConfig
+from pipeline.build import dry_run
+from pipeline.cleaning.rules import CleaningConfig
 from pipeline.config import PreprocessConfig
 from tests.integration.commands import refuse, succeed
 
@@ -65,7 +65,7 @@ def test_languages_are_identified_when_asked_for(
         def rank(self, text: str) -> list[tuple[str, float]]:
             return [("fr", 0.98), ("en", 0.01), ("de", 0.01)]
 
-    monkeypatch.setattr("pipeline.cleaning.load_identifier", Suspicious)
+    monkeypatch.setattr("pipeline.cleaning.rules.load_identifier", Suspicious)
     asked = CleaningConfig(identify_languages=True)
     assert report(corpus, cleaning=asked)["wrong_language"] == ("on", 1)  # the others are short
     assert "wrong_language" not in report(corpus)

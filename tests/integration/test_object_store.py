@@ -9,12 +9,15 @@ from typing import Any
 import pytest
 from absl import flags
 
-from pipeline import card, cli, dry_run, schema, storage
-from pipeline.cleaning import CleaningConfig
+from pipeline import card
+from pipeline.build import dry_run
+from pipeline.cleaning.rules import CleaningConfig
+from pipeline.common import cli, storage
+from pipeline.common.errors import UserError
 from pipeline.config import PreprocessConfig
 from pipeline.corpus_config import CorpusConfig
-from pipeline.errors import UserError
-from pipeline.verification import verify
+from pipeline.dataset import schema
+from pipeline.dataset.verification import verify
 from tests.integration.preprocessing import build, configure, contents
 from tests.pipeline.object_store import OBJECTS, MemoryFileSystem, objects, upload
 from trainer.input import make_buckets

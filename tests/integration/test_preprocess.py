@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 from absl import flags
 
-from pipeline import cli, preprocess, schema
-from pipeline.cleaning import OVERLAP, CleaningConfig
+from pipeline import preprocess
+from pipeline.cleaning.language_id import load_identifier
+from pipeline.cleaning.rules import OVERLAP, CleaningConfig
+from pipeline.common import cli
+from pipeline.common.errors import UserError
 from pipeline.config import PreprocessConfig
-from pipeline.errors import UserError
-from pipeline.languages import load_identifier
+from pipeline.dataset import schema
 from tests.integration.preprocessing import ROOT, build, command, configure, read_pairs
 
 

@@ -13,10 +13,12 @@ from typing import Any
 
 import pytest
 
-from pipeline import cli, schema, stages
-from pipeline.cleaning import CleaningConfig
-from pipeline.errors import UserError
-from pipeline.subword_learners import LEARNERS
+from pipeline.cleaning.rules import CleaningConfig
+from pipeline.common import cli
+from pipeline.common.errors import UserError
+from pipeline.dataset import schema
+from pipeline.stages import block_stages
+from pipeline.subwords.learning import LEARNERS
 from tests.integration.preprocessing import ROOT, build, configure, contents
 
 MOMENTS = 20
@@ -82,11 +84,11 @@ def test_finished_stages_are_not_done_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = configure(tmp_path, "out")
-    monkeypatch.setattr(stages.EncodePairs, "_write_shard", full_disk)
+    monkeypatch.setattr(block_stages.EncodePairs, "_write_shard", full_disk)
     with pytest.raises(UserError, match="No space left"):
         build(config)
     monkeypatch.undo()
-    for stage in (stages.CleanPairs, stages.CountWords):
+    for stage in (block_stages.CleanPairs, block_stages.CountWords):
         monkeypatch.setattr(stage, "__call__", done_before)
     monkeypatch.setitem(LEARNERS, config.subwords, done_before)
     assert build(config).splits["train"].pairs == 460
@@ -126,7 +128,7 @@ def test_a_write_that_a_kill_cut_off_leaves_nothing_in_the_dataset(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = configure(tmp_path, "out")
-    monkeypatch.setattr(stages.EncodePairs, "_write_shard", full_disk)
+    monkeypatch.setattr(block_stages.EncodePairs, "_write_shard", full_disk)
     with pytest.raises(UserError, match="No space left"):
         build(config)
     monkeypatch.undo()

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import schema
-from pipeline.corpora import cut_blocks, read_span
+from pipeline.corpora.blocks import cut_blocks, read_span
+from pipeline.corpora.inputs import file_texts, table_files
+from pipeline.corpora.readers import Columns
 from pipeline.corpus_config import CorpusConfig
-from pipeline.formats import Columns
-from pipeline.inputs import file_texts, table_files
+from pipeline.dataset import schema
 from tests.integration.preprocessing import ROOT, build, command, configure, contents
 
 DATA = ROOT.parent / "shared" / "data"
@@ -52,7 +52,7 @@ def test_a_table_is_given_by_flags(tmp_path: Path) -> None:
 def test_multi30k_by_name_from_files_put_there_by_hand(
     tmp_path: Path, languages: tuple[str, str]
 ) -> None:
-    from pipeline.registry import evaluation_part, fetch_part
+    from pipeline.corpora.catalog import evaluation_part, fetch_part
 
     part = evaluation_part("multi30k_val", *languages)
     for code in languages:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import registry
+from pipeline.corpora import catalog
+from pipeline.corpora.download import Download
 from pipeline.corpus_config import CorpusConfig
-from pipeline.download import Download
-from pipeline.schema import read_lines
+from pipeline.dataset.schema import read_lines
 from tests.integration.preprocessing import WORDS, build, configure
 
 MEMBERS = {
@@ -64,7 +64,7 @@ def make_archive(path: Path, members: list[str], languages: tuple[str, str]) -> 
 def test_wmt14_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, swapped: bool
 ) -> None:
-    languages = registry.DATASETS[name].languages
+    languages = catalog.DATASETS[name].languages
     fetched = defaultdict[str, int](int)
 
     def fetch(download: Download, cache_dir: str) -> str:
@@ -74,7 +74,7 @@ def test_wmt14_by_name(
         make_archive(path, MEMBERS[name][path.name], languages)
         return str(path)
 
-    monkeypatch.setattr(registry, "fetch", fetch)
+    monkeypatch.setattr(catalog, "fetch", fetch)
     source, target = reversed(languages) if swapped else languages
     dataset = build(
         configure(

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from pipeline import card
-from pipeline.errors import UserError
-from pipeline.schema import SIDES, Dataset
-from pipeline.staging import OUR_NAMES
-from pipeline.subwords import load_subwords
+from pipeline.build.staging import OUR_NAMES
+from pipeline.common.errors import UserError
+from pipeline.dataset.schema import SIDES, Dataset
+from pipeline.subwords.encoding import load_subwords
 from tests.integration.preprocessing import build, configure, contents, read_pairs
 
 
@@ -89,7 +89,7 @@ def test_work_with_a_model_that_has_changed_since_is_not_used(
     )
     config = configure(tmp_path, "out", subwords_model=(str(model),), vocabulary_size=None)
     model.write_bytes(old.read_bytes())
-    monkeypatch.setattr("pipeline.staging.Staging.publish", stop)
+    monkeypatch.setattr("pipeline.build.staging.Staging.publish", stop)
     with pytest.raises(KeyboardInterrupt):
         build(config)
     monkeypatch.undo()

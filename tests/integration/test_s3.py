@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import storage
-from pipeline.build import build_dataset
-from pipeline.runners import make_options
+from pipeline.build.driver import build_dataset
+from pipeline.common import storage
+from pipeline.stages.runners import make_options
 from tests.integration import commands
 from tests.integration.engines.services import service, wait_for
 from tests.integration.preprocessing import command, configure, contents

@@ -6,8 +6,8 @@ import pytest
 import tensorflow as tf
 
 from model.config import SearchConfig, TransformerConfig
-from pipeline.schema import END_ID, SIDES, Dataset
-from pipeline.subwords import load_subwords
+from pipeline.dataset.schema import END_ID, SIDES, Dataset
+from pipeline.subwords.encoding import load_subwords
 from tests.integration.preprocessing import build, configure
 from trainer.config import TrainedModel, TrainingConfig
 from trainer.evaluation import evaluate_bleu

@@ -15,10 +15,10 @@ import pytest
 import tensorflow as tf
 
 from model.config import SearchConfig, TransformerConfig
-from pipeline.builtin import generate_pairs
+from pipeline.common.errors import UserError
 from pipeline.config import PreprocessConfig
-from pipeline.errors import UserError
-from pipeline.schema import load_dataset
+from pipeline.corpora.builtin import generate_pairs
+from pipeline.dataset.schema import load_dataset
 from tests.integration.commands import start
 from tests.integration.preprocessing import build
 from trainer import finishing, training

@@ -9,7 +9,7 @@ from model.masks import (
     positions_in_sentences,
     sentence_mask,
 )
-from pipeline import schema
+from pipeline.dataset import schema
 from tests.model.small import numpy
 
 

@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from pipeline.bpe_dropout import segment
+from pipeline.subwords.bpe_dropout import segment
 
 RANKS = {"lo": 1, "low": 2, "er": 3, "lower": 4, "we": 5}
 

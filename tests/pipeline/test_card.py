@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from pipeline import card
-from pipeline.schema import Dataset, parse_example, read_records, split_row
+from pipeline.dataset.schema import Dataset, parse_example, read_records, split_row
 from tests.integration.preprocessing import build, configure
 
 

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.cleaning import CleaningConfig, PairRules, reason_to_drop
+from pipeline.cleaning.rules import CleaningConfig, PairRules, reason_to_drop
 
 
 def reason(source: str, target: str, split: str = "train", **config: Any) -> str | None:

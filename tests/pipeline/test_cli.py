@@ -6,8 +6,8 @@ from typing import Literal
 import pytest
 from absl import flags
 
-from pipeline import cli, usage
-from pipeline.errors import UserError
+from pipeline.common import cli, flag_help
+from pipeline.common.errors import UserError
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,7 +107,7 @@ def test_help_shows_our_flags_with_units_and_defaults_and_no_others(
     values: flags.FlagValues,
 ) -> None:
     flags.DEFINE_string("internal", None, "not ours", values)
-    text = usage.describe(values)
+    text = flag_help.describe(values)
     for part in ("What is baked.", "--loaves=N", "loaves an hour (§1) (default: 3)", "--[no]open"):
         assert part in text
     for part in ("--flour=rye|wheat", "salt (g) (default: unset)", "--flagfile=FILE"):
@@ -180,8 +180,8 @@ def test_a_configuration_inside_another_is_a_group_of_flags() -> None:
     cli.parse(["live", "--mayor=Grace", "--loaves=7"], values)
     assert cli.config_from_flags(Town, values) == Town(mayor="Grace", bakery=Bakery(loaves=7))
     assert {
-        usage.group_name(Town),
-        usage.group_name(Bakery),
+        flag_help.group_name(Town),
+        flag_help.group_name(Bakery),
     } <= values.flags_by_module_dict().keys()
 
 

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.cleaning import CleaningConfig
+from pipeline.cleaning.rules import CleaningConfig
 from pipeline.config import PreprocessConfig
 
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.corpora import Block, Span, cut_blocks, group_blocks, read_span
-from pipeline.errors import UserError
-from pipeline.formats import Columns
-from pipeline.inputs import AlignedTexts, PairTable, Text, file_texts, table_files
+from pipeline.common.errors import UserError
+from pipeline.corpora.blocks import Block, Span, cut_blocks, group_blocks, read_span
+from pipeline.corpora.inputs import AlignedTexts, PairTable, Text, file_texts, table_files
+from pipeline.corpora.readers import Columns
 
 SOURCE = "one\ntwo\u0085still two\nthree\r\nfour\nfive"
 TARGET = "eins\nzwei\ndrei\nvier\u2028noch vier\nfünf\n"

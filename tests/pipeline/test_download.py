@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import download
-from pipeline.download import Download, fetch, members_folder
-from pipeline.errors import UserError
+from pipeline.common.errors import UserError
+from pipeline.corpora import download
+from pipeline.corpora.download import Download, fetch, members_folder
 from tests.pipeline.web import Web, serving
 
 DATA = bytes(number % 251 for number in range(300_000))

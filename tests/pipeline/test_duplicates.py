@@ -5,20 +5,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline import duplicates, text
+from pipeline.cleaning import deduplication, normalization
 
 
 def write(folder: Path, blocks: list[list[str]]) -> list[str]:
     names = [f"train-{index:05d}" for index in range(len(blocks))]
     for name, lines in zip(names, blocks, strict=True):
-        duplicates.write_keys(str(folder), name, [text.pair_key(line, "x") for line in lines])
+        deduplication.write_keys(
+            str(folder), name, [normalization.pair_key(line, "x") for line in lines]
+        )
     return names
 
 
 def mark(folder: Path, blocks: list[list[str]], pairs_together: int = 1000) -> list[list[int]]:
     names = write(folder, blocks)
-    duplicates.mark(str(folder), names, pairs_together)
-    return [list(duplicates.read_repeats(str(folder), name)) for name in names]
+    deduplication.mark(str(folder), names, pairs_together)
+    return [list(deduplication.read_repeats(str(folder), name)) for name in names]
 
 
 def test_all_but_the_first_in_corpus_order_are_repeats(tmp_path: Path) -> None:
@@ -55,10 +57,10 @@ def test_a_group_is_what_memory_holds(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_finished_work_is_not_done_again(tmp_path: Path) -> None:
     names = write(tmp_path, [["a", "a"]])
-    duplicates.mark(str(tmp_path), names)
+    deduplication.mark(str(tmp_path), names)
     for path in tmp_path.glob("*.keys"):
         path.unlink()
-    duplicates.mark(str(tmp_path), names)
+    deduplication.mark(str(tmp_path), names)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["train-00000.repeats"]
 
 

@@ -7,8 +7,8 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from pipeline.errors import UserError
-from pipeline.formats import Columns, read_pairs, read_side
+from pipeline.common.errors import UserError
+from pipeline.corpora.readers import Columns, read_pairs, read_side
 
 EN_DE = Columns(("en", "de"))
 PAIRS = [("one\u0085", "eins\u2028"), ("", "zwei"), ('three "quoted"', "drei, vier")]

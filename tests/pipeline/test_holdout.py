@@ -1,14 +1,16 @@
 from pathlib import Path
 
-from pipeline import clean_pairs, holdout, stages, text
+from pipeline.build import holdout
+from pipeline.cleaning import normalization
 from pipeline.config import PreprocessConfig
-from pipeline.corpora import Block, Span
-from pipeline.schema import read_lines
+from pipeline.corpora.blocks import Block, Span
+from pipeline.dataset.schema import read_lines
+from pipeline.stages import block_stages, pair_files
 
 PAIRS = [(f"source {n}", f"target {n}") for n in range(200)]
 
 
-def cleaned(folder: Path, pairs: list[clean_pairs.Pair], block_size: int) -> tuple[list, list]:
+def cleaned(folder: Path, pairs: list[pair_files.Pair], block_size: int) -> tuple[list, list]:
     """Returns blocks and reports as if `CleanPairs` had written the pairs in such blocks."""
     blocks, reports = [], []
     for index, start in enumerate(range(0, len(pairs), block_size)):
@@ -19,7 +21,9 @@ def cleaned(folder: Path, pairs: list[clean_pairs.Pair], block_size: int) -> tup
             path.write_text("".join(f"{line[side]}\n" for line in lines), "utf-8")
             sides.append(Span(str(path), 0, path.stat().st_size, path.name, 1))
         blocks.append(Block("train", index, len(lines), *sides))
-        reports.append(stages.CleanPairs(str(folder), PreprocessConfig().rules, 20)(blocks[-1]))
+        reports.append(
+            block_stages.CleanPairs(str(folder), PreprocessConfig().rules, 20)(blocks[-1])
+        )
     return blocks, reports
 
 
@@ -30,7 +34,7 @@ def test_the_choice_does_not_depend_on_order_or_blocks(tmp_path: Path) -> None:
         blocks, reports = cleaned(tmp_path / folder, pairs, block_size)
         results.append(holdout.choose(blocks, reports, str(tmp_path / folder), ["dev", "test"], 7))
     assert results[0] == results[1]
-    least = sorted(PAIRS, key=lambda pair: text.sentence_key(pair[0]))[:14]
+    least = sorted(PAIRS, key=lambda pair: normalization.sentence_key(pair[0]))[:14]
     assert results[0] == {"dev": least[:7], "test": least[7:]}
 
 
@@ -50,7 +54,7 @@ def test_a_repeated_source_is_held_out_once_as_it_first_stands(tmp_path: Path) -
 
 def test_held_out_pairs_become_raw_text_and_one_block(tmp_path: Path) -> None:
     block = holdout.write_chosen("dev", PAIRS[:3], str(tmp_path), str(tmp_path))
-    assert clean_pairs.read_pairs(str(tmp_path), block.name) == PAIRS[:3]
+    assert pair_files.read_pairs(str(tmp_path), block.name) == PAIRS[:3]
     source, target = holdout.text_paths("dev")
     assert read_lines(tmp_path / source) == ["source 0", "source 1", "source 2"]
     assert read_lines(tmp_path / target) == ["target 0", "target 1", "target 2"]

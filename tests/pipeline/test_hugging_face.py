@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.errors import UserError
-from pipeline.formats import Columns
-from pipeline.hugging_face import find_tables
+from pipeline.common.errors import UserError
+from pipeline.corpora.hugging_face import find_tables
+from pipeline.corpora.readers import Columns
 
 COLUMNS = Columns(("en", "fr"), ("English words/sentences", "French words/sentences"))
 ROWS = [{"English words/sentences": "Hi.", "French words/sentences": "Salut!"}]

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from pipeline import languages
-from pipeline.cleaning import CleaningConfig, PairRules, reason_to_drop
-from pipeline.errors import UserError
-from pipeline.languages import check_languages, is_in_another_language, load_identifier
+from pipeline.cleaning import language_id
+from pipeline.cleaning.language_id import check_languages, is_in_another_language, load_identifier
+from pipeline.cleaning.rules import CleaningConfig, PairRules, reason_to_drop
+from pipeline.common.errors import UserError
 
 LONG = "twelve letters and a few more of them"
 
@@ -72,7 +72,7 @@ def test_a_language_that_it_does_not_know_is_refused_by_name() -> None:
 
 @pytest.fixture
 def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.cleaning.load_identifier", CountingWords)
+    monkeypatch.setattr("pipeline.cleaning.rules.load_identifier", CountingWords)
 
 
 GERMAN = "die Hunde und der Mann und das Kind und die Frau"
@@ -128,5 +128,5 @@ def test_the_library_tells_languages_apart() -> None:
     }
     for language, sentence in sentences.items():
         for declared in sentences:
-            found = languages.is_in_another_language(sentence, declared, identifier)
+            found = language_id.is_in_another_language(sentence, declared, identifier)
             assert found == (language != declared), (language, declared)

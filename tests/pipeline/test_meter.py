@@ -3,8 +3,8 @@ import sys
 
 import pytest
 
-from pipeline import meter
-from pipeline.meter import Meter
+from pipeline.common import meter
+from pipeline.common.meter import Meter
 
 
 class Terminal(io.StringIO):

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from pipeline.packing import Lengths, choose_shapes, pack, padding_efficiency
+from pipeline.dataset.packing import Lengths, choose_shapes, pack, padding_efficiency
 
 SHAPES = ((8, 10), (16, 20), (32, 40))
 

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 import tensorflow as tf
 
-from pipeline.errors import UserError
-from pipeline.records import (
+from pipeline.common.errors import UserError
+from pipeline.dataset.tfrecord import (
     count_ids,
     encode_example,
     frame_record,

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from sacrebleu.dataset import DATASETS as SACREBLEU
 
-from pipeline import registry
-from pipeline.download import Download
-from pipeline.errors import UserError
-from pipeline.inputs import AlignedTexts
-from pipeline.parts import Part, WebFile
+from pipeline.common.errors import UserError
+from pipeline.corpora import catalog
+from pipeline.corpora.download import Download
+from pipeline.corpora.inputs import AlignedTexts
+from pipeline.corpora.named_dataset import Part, WebFile
 from tests.pipeline.web import Web, serving
 
-PARTS = [part for dataset in registry.DATASETS.values() for part in dataset.train]
-PARTS += [part for parts in registry.EVALUATION_SETS.values() for part in parts]
+PARTS = [part for dataset in catalog.DATASETS.values() for part in dataset.train]
+PARTS += [part for parts in catalog.EVALUATION_SETS.values() for part in parts]
 DOWNLOADS = {file.download for part in PARTS for file in part.files.values()}
 MULTI30K = Path(__file__).resolve().parents[3] / "shared" / "data" / "multi30k"
 
@@ -27,21 +27,19 @@ def web() -> Iterator[Web]:
         yield web
 
 
-@pytest.mark.parametrize("name", registry.DATASETS)
+@pytest.mark.parametrize("name", catalog.DATASETS)
 def test_every_data_set_is_whole_in_both_directions(name: str) -> None:
-    dataset = registry.DATASETS[name]
+    dataset = catalog.DATASETS[name]
     one, other = dataset.languages
     for languages in ((one, other), (other, one)):
-        parts = [*registry.training_parts(name, *languages)]
-        parts += [
-            registry.evaluation_part(each, *languages) for each in (dataset.dev, dataset.test)
-        ]
+        parts = [*catalog.training_parts(name, *languages)]
+        parts += [catalog.evaluation_part(each, *languages) for each in (dataset.dev, dataset.test)]
         assert all(part.covers(*languages) for part in parts)
 
 
 def test_wmt14_has_the_pairs_that_everybody_counts() -> None:
     counts = {
-        name: sum(part.pairs or 0 for part in registry.DATASETS[name].train)
+        name: sum(part.pairs or 0 for part in catalog.DATASETS[name].train)
         for name in ("wmt14_en_de", "wmt14_en_fr")
     }
     assert counts == {"wmt14_en_de": 4_520_620, "wmt14_en_fr": 40_842_333}
@@ -69,7 +67,7 @@ def test_downloads_have_whole_urls_and_checksums() -> None:
 @pytest.mark.parametrize("source", ["en", "de", "fr"])
 def test_newstest2014_is_what_sacrebleu_scores(name: str, theirs: str, source: str) -> None:
     for target in {"en": ("de", "fr")}.get(source, ("en",)):
-        part = registry.evaluation_part(name, source, target)
+        part = catalog.evaluation_part(name, source, target)
         download = part.files[source].download
         members = [
             str(part.files[language].member).replace("{role}", role)
@@ -104,14 +102,14 @@ def test_a_wrong_name_or_language_is_explained(
     name: str, languages: tuple[str, str], message: str
 ) -> None:
     with pytest.raises(UserError, match=message):
-        registry.training_parts(name, *languages)
+        catalog.training_parts(name, *languages)
 
 
 def test_a_wrong_evaluation_set_is_explained() -> None:
     with pytest.raises(UserError, match="received evaluation set x: expected one of newstest2013"):
-        registry.evaluation_part("x", "en", "de")
+        catalog.evaluation_part("x", "en", "de")
     with pytest.raises(UserError, match="newstest2014 is not in de and fr: it has de en; fr en"):
-        registry.evaluation_part("newstest2014", "de", "fr")
+        catalog.evaluation_part("newstest2014", "de", "fr")
 
 
 def make_part(web: Web, pairs: int | None = None) -> Part:
@@ -138,15 +136,15 @@ def read(texts: AlignedTexts) -> list[bytes]:
 
 def test_a_part_is_fetched_once_for_both_directions(tmp_path: Path, web: Web) -> None:
     part = make_part(web, 7)
-    texts = registry.fetch_part(part, "en", "de", str(tmp_path))
+    texts = catalog.fetch_part(part, "en", "de", str(tmp_path))
     assert read(texts) == [b"src en\n", b"ref de\n"]
-    assert read(registry.fetch_part(part, "de", "en", str(tmp_path))) == [b"src de\n", b"ref en\n"]
+    assert read(catalog.fetch_part(part, "de", "en", str(tmp_path))) == [b"src de\n", b"ref en\n"]
     assert len(web.requests) == 1
     assert texts.expected_pairs == 7
 
 
 def test_the_data_card_names_the_origin_and_no_path(tmp_path: Path, web: Web) -> None:
-    texts = registry.fetch_part(make_part(web), "en", "de", str(tmp_path))
+    texts = catalog.fetch_part(make_part(web), "en", "de", str(tmp_path))
     origin = web.url("/x/test.tgz::test/news")
     assert texts.name == f"{origin}-src.en.sgm + {origin}-ref.de.sgm"
 
@@ -156,7 +154,7 @@ def test_sides_may_be_downloads_of_their_own(tmp_path: Path, web: Web) -> None:
         code: WebFile(Download((web.serve(f"/text.{code}", f"{code}\n".encode()),)))
         for code in ("en", "de")
     }
-    assert read(registry.fetch_part(Part("x", files), "de", "en", str(tmp_path))) == [
+    assert read(catalog.fetch_part(Part("x", files), "de", "en", str(tmp_path))) == [
         b"de\n",
         b"en\n",
     ]

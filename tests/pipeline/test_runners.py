@@ -14,9 +14,9 @@ from apache_beam.options.pipeline_options import (
 from apache_beam.runners.portability import flink_runner
 from apache_beam.runners.portability.fn_api_runner import fn_runner
 
-from pipeline import storage
-from pipeline.errors import UserError
-from pipeline.runners import make_options, make_runner, run_to_end
+from pipeline.common import storage
+from pipeline.common.errors import UserError
+from pipeline.stages.runners import make_options, make_runner, run_to_end
 from tests.integration import commands
 from tests.integration.engines.services import wait_for
 from tests.pipeline.object_store import MemoryFileSystem

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import UserError
-from pipeline.schema import (
+from pipeline.common.errors import UserError
+from pipeline.dataset.schema import (
     FORMAT_VERSION,
     Corpus,
     Dataset,

@@ -1,6 +1,6 @@
 import pytest
 
-from pipeline.scripts import script_share, scripts_of
+from pipeline.cleaning.scripts import script_share, scripts_of
 
 LATIN = frozenset({"LATIN"})
 

@@ -3,11 +3,11 @@ from typing import Any
 
 import pytest
 
-from pipeline import sources
+from pipeline.build import find_inputs
 from pipeline.config import PreprocessConfig
+from pipeline.corpora.inputs import AlignedTexts, Text
+from pipeline.corpora.named_dataset import Part
 from pipeline.corpus_config import CorpusConfig
-from pipeline.inputs import AlignedTexts, Text
-from pipeline.parts import Part
 
 
 @pytest.fixture(autouse=True)
@@ -18,7 +18,7 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
         one, other = (Text(f"{part.name}.{code}@{cache_dir}") for code in (source, target))
         return AlignedTexts(one, other)
 
-    monkeypatch.setattr(sources, "fetch_part", fetch_part)
+    monkeypatch.setattr(find_inputs, "fetch_part", fetch_part)
 
 
 def names(split: str, languages: tuple[str, str] = ("en", "de"), **corpus: Any) -> list[str]:
@@ -32,7 +32,7 @@ def names(split: str, languages: tuple[str, str] = ("en", "de"), **corpus: Any) 
         target_language=languages[1],
         corpus=CorpusConfig(cache_dir="c", **corpus),
     )
-    return [given.name for given in sources.find_inputs(config, split)]
+    return [given.name for given in find_inputs.find_inputs(config, split)]
 
 
 def test_nothing_named_is_the_built_in_corpus() -> None:
@@ -77,5 +77,5 @@ def test_columns_and_encodings_reach_the_files(tmp_path: Path) -> None:
     corpus = CorpusConfig(
         pair_files=(str(path),), encoding=("latin-1",), source_column="3", target_column="2"
     )
-    (table,) = sources.find_inputs(PreprocessConfig(corpus=corpus), "train")
+    (table,) = find_inputs.find_inputs(PreprocessConfig(corpus=corpus), "train")
     assert list(table.read()) == [("five", "fünf")]  # type: ignore[union-attr]

@@ -1,7 +1,7 @@
 from pathlib import Path
 
-from pipeline import storage
-from pipeline.staging import Staging
+from pipeline.build.staging import Staging
+from pipeline.common import storage
 
 
 def test_runs_with_the_same_key_share_their_work_and_others_do_not(tmp_path: Path) -> None:

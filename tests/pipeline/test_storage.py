@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import storage
-from pipeline.errors import UserError
+from pipeline.common import storage
+from pipeline.common.errors import UserError
 from tests.pipeline.object_store import OBJECTS, MemoryFileSystem, objects
 
 

@@ -4,10 +4,10 @@ from pathlib import Path
 import pytest
 import tensorflow_text
 
-from pipeline import subword_learners, subwords, wordpiece
-from pipeline.errors import UserError
-from pipeline.records import unpack_ids
-from pipeline.schema import END_ID, PADDING_ID, UNKNOWN_ID
+from pipeline.common.errors import UserError
+from pipeline.dataset.schema import END_ID, PADDING_ID, UNKNOWN_ID
+from pipeline.dataset.tfrecord import unpack_ids
+from pipeline.subwords import encoding, learning, wordpiece
 
 LINES = [
     "Zwei Hunde laufen über die grüne Wiese.",
@@ -30,20 +30,20 @@ def count_words(lines: list[str]) -> dict[str, int]:
 
 @pytest.fixture(scope="module")
 def bpe_path(tmp_path_factory: pytest.TempPathFactory) -> str:
-    path = str(tmp_path_factory.mktemp("bpe") / subwords.FILE_NAMES["bpe"])
-    subword_learners.learn_bpe(count_words(LINES), 340, path)
+    path = str(tmp_path_factory.mktemp("bpe") / encoding.FILE_NAMES["bpe"])
+    learning.learn_bpe(count_words(LINES), 340, path)
     return path
 
 
 @pytest.fixture(scope="module")
 def wordpiece_path(tmp_path_factory: pytest.TempPathFactory) -> str:
-    path = str(tmp_path_factory.mktemp("wordpiece") / subwords.FILE_NAMES["wordpiece"])
-    subword_learners.learn_wordpiece(count_words(LINES), 70, path)
+    path = str(tmp_path_factory.mktemp("wordpiece") / encoding.FILE_NAMES["wordpiece"])
+    learning.learn_wordpiece(count_words(LINES), 70, path)
     return path
 
 
 def test_bpe_gives_back_any_text(bpe_path: str) -> None:
-    bpe = subwords.load_subwords(bpe_path)
+    bpe = encoding.load_subwords(bpe_path)
     assert bpe.kind == "bpe" and bpe.vocabulary_size == 340
     assert bpe.decode(bpe.encode(LINES + NEVER_SEEN)) == LINES + NEVER_SEEN
 
@@ -51,8 +51,8 @@ def test_bpe_gives_back_any_text(bpe_path: str) -> None:
 def test_threads_that_share_subwords_do_not_lose_each_others_words(
     bpe_path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(subwords, "_CACHED_WORDS", 12)
-    bpe = subwords.load_subwords(bpe_path)
+    monkeypatch.setattr(encoding, "_CACHED_WORDS", 12)
+    bpe = encoding.load_subwords(bpe_path)
     expected = bpe.encode(LINES)
     encode = bpe._encode_words
 
@@ -70,28 +70,28 @@ def test_threads_that_share_subwords_do_not_lose_each_others_words(
 def test_words_to_learn_from_are_the_most_frequent_and_not_the_first_by_spelling(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(subword_learners, "_LEARNED_WORDS", 50)
+    monkeypatch.setattr(learning, "_LEARNED_WORDS", 50)
     counts = {f"{number:03}": 1 for number in range(1000)} | {"999": 2}
-    learned = subword_learners._most_frequent(counts)
-    assert learned == subword_learners._most_frequent(dict(reversed(counts.items())))
+    learned = learning._most_frequent(counts)
+    assert learned == learning._most_frequent(dict(reversed(counts.items())))
     assert len(learned) == 50 and "999" in learned
     assert sum(word < "500" for word in learned) < 40
 
 
 def test_bpe_knows_every_character_and_uses_no_special_id(bpe_path: str) -> None:
-    ids = [id for ids in subwords.load_subwords(bpe_path).encode(LINES + NEVER_SEEN) for id in ids]
+    ids = [id for ids in encoding.load_subwords(bpe_path).encode(LINES + NEVER_SEEN) for id in ids]
     assert min(ids) > UNKNOWN_ID
 
 
 def test_bpe_ids_are_those_of_tensorflow_text(bpe_path: str) -> None:
     op = tensorflow_text.SentencepieceTokenizer(Path(bpe_path).read_bytes())
     lines = LINES + NEVER_SEEN
-    assert subwords.load_subwords(bpe_path).encode(lines) == op.tokenize(lines).to_list()
+    assert encoding.load_subwords(bpe_path).encode(lines) == op.tokenize(lines).to_list()
 
 
 def test_padding_and_end_leave_no_trace(bpe_path: str, wordpiece_path: str) -> None:
     for path in (bpe_path, wordpiece_path):
-        vocabulary = subwords.load_subwords(path)
+        vocabulary = encoding.load_subwords(path)
         (ids,) = vocabulary.encode(LINES[:1])
         assert vocabulary.decode([[*ids, END_ID, PADDING_ID]]) == LINES[:1]
 
@@ -99,9 +99,9 @@ def test_padding_and_end_leave_no_trace(bpe_path: str, wordpiece_path: str) -> N
 def test_a_full_cache_is_emptied_and_changes_no_id(
     bpe_path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = subwords.load_subwords(bpe_path).encode(LINES)
-    monkeypatch.setattr(subwords, "_CACHED_WORDS", 2)
-    small = subwords.load_subwords(bpe_path)
+    expected = encoding.load_subwords(bpe_path).encode(LINES)
+    monkeypatch.setattr(encoding, "_CACHED_WORDS", 2)
+    small = encoding.load_subwords(bpe_path)
     assert [small.encode([line])[0] for line in LINES] == expected
     assert len(small._packed_words) <= len(LINES[-1].split())
 
@@ -109,7 +109,7 @@ def test_a_full_cache_is_emptied_and_changes_no_id(
 def test_the_order_of_counts_does_not_matter(bpe_path: str, tmp_path: Path) -> None:
     counts = count_words(LINES)
     again = str(tmp_path / "again.model")
-    subword_learners.learn_bpe(dict(reversed(counts.items())), 340, again)
+    learning.learn_bpe(dict(reversed(counts.items())), 340, again)
     assert Path(again).read_bytes() == Path(bpe_path).read_bytes()
 
 
@@ -117,23 +117,23 @@ def test_rare_words_beyond_the_most_frequent_are_not_learned_from(
     bpe_path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counts = {word: count + 1 for word, count in count_words(LINES).items()}
-    monkeypatch.setattr(subword_learners, "_LEARNED_WORDS", len(counts))
+    monkeypatch.setattr(learning, "_LEARNED_WORDS", len(counts))
     for name, extra in (("without", {}), ("with", {"zzyzx": 1})):
-        subword_learners.learn_bpe(counts | extra, 340, str(tmp_path / name))
+        learning.learn_bpe(counts | extra, 340, str(tmp_path / name))
     assert (tmp_path / "with").read_bytes() == (tmp_path / "without").read_bytes()
 
 
 def test_bpe_names_the_largest_and_the_smallest_vocabulary(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"--vocabulary_size=9000 is more .* at most \d+") as error:
-        subword_learners.learn_bpe(count_words(LINES), 9000, str(tmp_path / "m"))
+        learning.learn_bpe(count_words(LINES), 9000, str(tmp_path / "m"))
     largest = int(str(error.value).split()[-1])
-    subword_learners.learn_bpe(count_words(LINES), largest, str(tmp_path / "m"))
+    learning.learn_bpe(count_words(LINES), largest, str(tmp_path / "m"))
     with pytest.raises(UserError, match=r"--vocabulary_size=200 is less .* at least \d+"):
-        subword_learners.learn_bpe(count_words(LINES), 200, str(tmp_path / "m"))
+        learning.learn_bpe(count_words(LINES), 200, str(tmp_path / "m"))
 
 
 def test_wordpiece_gives_back_text_of_known_characters(wordpiece_path: str) -> None:
-    vocabulary = subwords.load_subwords(wordpiece_path)
+    vocabulary = encoding.load_subwords(wordpiece_path)
     assert vocabulary.kind == "wordpiece" and 63 <= vocabulary.vocabulary_size <= 70
     lines = [*LINES, "Die grünen Meadows, hungrige.", "über", ""]
     assert vocabulary.decode(vocabulary.encode(lines)) == lines
@@ -144,7 +144,7 @@ def test_wordpiece_starts_with_the_special_pieces(wordpiece_path: str) -> None:
 
 
 def test_wordpiece_marks_a_word_of_unknown_characters(wordpiece_path: str) -> None:
-    (ids,) = subwords.load_subwords(wordpiece_path).encode(["日本 dogs"])
+    (ids,) = encoding.load_subwords(wordpiece_path).encode(["日本 dogs"])
     assert ids[0] == UNKNOWN_ID and UNKNOWN_ID not in ids[1:]
 
 
@@ -152,19 +152,19 @@ def test_wordpiece_ids_are_those_of_the_serving_op(wordpiece_path: str) -> None:
     op = wordpiece.tokenizer(Path(wordpiece_path).read_text("utf-8").split("\n")[:-1])
     marked = [[wordpiece.MARK + word for word in line.split(" ")] for line in LINES]
     expected = [[id for word in op.tokenize(words).to_list() for id in word] for words in marked]
-    assert subwords.load_subwords(wordpiece_path).encode(LINES) == expected
+    assert encoding.load_subwords(wordpiece_path).encode(LINES) == expected
 
 
 def test_wordpiece_names_the_largest_and_the_smallest_vocabulary(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"--vocabulary_size=30 is less .* at least \d+"):
-        subword_learners.learn_wordpiece(count_words(LINES), 30, str(tmp_path / "v"))
+        learning.learn_wordpiece(count_words(LINES), 30, str(tmp_path / "v"))
     with pytest.raises(UserError, match=r"--vocabulary_size=9000 is more .* at most \d+"):
-        subword_learners.learn_wordpiece(count_words(LINES), 9000, str(tmp_path / "v"))
+        learning.learn_wordpiece(count_words(LINES), 9000, str(tmp_path / "v"))
 
 
 def test_pieces_are_spelled_as_in_the_vocabulary(bpe_path: str, wordpiece_path: str) -> None:
     for path, marks in ((bpe_path, ("▁",)), (wordpiece_path, ("▁", "##"))):
-        vocabulary = subwords.load_subwords(path)
+        vocabulary = encoding.load_subwords(path)
         (ids,) = vocabulary.encode(["Zwei grüne"])
         pieces = vocabulary.pieces([*ids, END_ID])
         assert len(pieces) == len(ids) + 1 and pieces[-1] == "</s>"
@@ -175,7 +175,7 @@ def test_pieces_are_spelled_as_in_the_vocabulary(bpe_path: str, wordpiece_path: 
 
 
 def test_bpe_dropout_follows_its_seed(bpe_path: str) -> None:
-    bpe = subwords.load_subwords(bpe_path)
+    bpe = encoding.load_subwords(bpe_path)
     samples = [bpe.sample_packed(LINES, 0.3, seed) for seed in (0, 1, 2, 1)]
     assert samples[1] == samples[3]
     assert len(set(map(tuple, samples))) == 3
@@ -183,11 +183,11 @@ def test_bpe_dropout_follows_its_seed(bpe_path: str) -> None:
 
 
 def test_bpe_without_dropout_has_all_merges(bpe_path: str) -> None:
-    bpe = subwords.load_subwords(bpe_path)
+    bpe = encoding.load_subwords(bpe_path)
     lines = LINES + NEVER_SEEN
     assert bpe.sample_packed(lines, 0.0, 1) == bpe.encode_packed(lines)
 
 
 def test_wordpieces_have_no_merges_to_leave_out(wordpiece_path: str) -> None:
     with pytest.raises(NotImplementedError, match="BPE-dropout needs bpe"):
-        subwords.load_subwords(wordpiece_path).sample_packed(LINES, 0.1, 1)
+        encoding.load_subwords(wordpiece_path).sample_packed(LINES, 0.1, 1)

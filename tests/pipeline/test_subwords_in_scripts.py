@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import tensorflow_text
 
-from pipeline import subword_learners, subwords
-from pipeline.schema import UNKNOWN_ID
-from pipeline.text import normalize
+from pipeline.cleaning.normalization import normalize
+from pipeline.dataset.schema import UNKNOWN_ID
+from pipeline.subwords import encoding, learning
 
 SENTENCES = {
     "Latin": "Größe, çedille, Łódź, đường phố và ﬁnale — “naïveté”.",
@@ -34,23 +34,23 @@ BROKEN = [b"caf\xe9 au lait", b"\xff\xfe", b"half \xe2\x82 a euro", b"\xed\xa0\x
 @pytest.fixture(scope="module")
 def bpe_path(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Learned from a few of the scripts; the others are unseen."""
-    path = str(tmp_path_factory.mktemp("bpe") / subwords.FILE_NAMES["bpe"])
+    path = str(tmp_path_factory.mktemp("bpe") / encoding.FILE_NAMES["bpe"])
     lines = [SENTENCES[name] for name in ("Latin", "Cyrillic", "Devanagari", "Japanese")]
-    subword_learners.learn_bpe(collections.Counter(" ".join(lines).split(" ")), 430, path)
+    learning.learn_bpe(collections.Counter(" ".join(lines).split(" ")), 430, path)
     return path
 
 
 @pytest.mark.parametrize("script", SENTENCES)
 def test_bpe_gives_back_every_script(bpe_path: str, script: str) -> None:
     line = normalize(SENTENCES[script])
-    vocabulary = subwords.load_subwords(bpe_path)
+    vocabulary = encoding.load_subwords(bpe_path)
     (ids,) = vocabulary.encode([line])
     assert vocabulary.decode([ids]) == [line]
     assert min(ids) > UNKNOWN_ID
 
 
 def test_bpe_gives_back_emoji_and_their_joiners(bpe_path: str) -> None:
-    vocabulary = subwords.load_subwords(bpe_path)
+    vocabulary = encoding.load_subwords(bpe_path)
     assert vocabulary.decode(vocabulary.encode([EMOJI])) == [EMOJI]
 
 
@@ -58,7 +58,7 @@ def test_bpe_gives_back_emoji_and_their_joiners(bpe_path: str) -> None:
 def test_broken_bytes_are_replaced_once_and_then_come_back(bpe_path: str, broken: bytes) -> None:
     line = normalize(broken.decode("utf-8", "replace"))  # as serving does
     assert "\ufffd" in line
-    vocabulary = subwords.load_subwords(bpe_path)
+    vocabulary = encoding.load_subwords(bpe_path)
     assert vocabulary.decode(vocabulary.encode([line])) == [line]
 
 
@@ -66,12 +66,12 @@ def test_ids_in_every_script_are_those_that_serve(bpe_path: str) -> None:
     op = tensorflow_text.SentencepieceTokenizer(Path(bpe_path).read_bytes())
     replaced = [broken.decode("utf-8", "replace") for broken in BROKEN]
     lines = [normalize(line) for line in [*SENTENCES.values(), EMOJI, *replaced]]
-    assert subwords.load_subwords(bpe_path).encode(lines) == op.tokenize(lines).to_list()
+    assert encoding.load_subwords(bpe_path).encode(lines) == op.tokenize(lines).to_list()
 
 
 def test_wordpiece_gives_back_every_script_that_it_has_seen(tmp_path: Path) -> None:
-    path = str(tmp_path / subwords.FILE_NAMES["wordpiece"])
+    path = str(tmp_path / encoding.FILE_NAMES["wordpiece"])
     lines = [normalize(line) for line in [*SENTENCES.values(), EMOJI]]
-    subword_learners.learn_wordpiece(collections.Counter(" ".join(lines).split(" ")), 400, path)
-    vocabulary = subwords.load_subwords(path)
+    learning.learn_wordpiece(collections.Counter(" ".join(lines).split(" ")), 400, path)
+    vocabulary = encoding.load_subwords(path)
     assert vocabulary.decode(vocabulary.encode(lines)) == lines

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.schema import Dataset
+from pipeline.dataset.schema import Dataset
 from pipeline.summary import summarize
 from tests.integration.preprocessing import build, configure
 

@@ -2,7 +2,7 @@ import unicodedata
 
 import pytest
 
-from pipeline import text
+from pipeline.cleaning import normalization
 
 
 @pytest.mark.parametrize(
@@ -19,17 +19,17 @@ from pipeline import text
     ],
 )
 def test_normal_form_is_nfc_with_single_spaces(line: str, expected: str) -> None:
-    assert text.normalize(line) == expected
-    assert text.normalize(expected) == expected
+    assert normalization.normalize(line) == expected
+    assert normalization.normalize(expected) == expected
 
 
 def test_keys_are_the_same_on_every_machine() -> None:
     # Computed once with Python 3.11's hashlib; shards' order and held-out pairs rest on them.
-    assert text.sentence_key("Zwei Hunde").hex() == "1bbe1d71c6171620"
-    assert text.pair_key("Two dogs", "Zwei Hunde").hex() == "121670b6db4332cf"
-    assert text.pair_key("a b", "c") != text.pair_key("a", "b c")
+    assert normalization.sentence_key("Zwei Hunde").hex() == "1bbe1d71c6171620"
+    assert normalization.pair_key("Two dogs", "Zwei Hunde").hex() == "121670b6db4332cf"
+    assert normalization.pair_key("a b", "c") != normalization.pair_key("a", "b c")
 
 
 def test_lines_that_the_normal_form_changes_are_counted() -> None:
     lines = ["Tür", unicodedata.normalize("NFD", "Tür"), "tea", "\u212bngstr\u00f6m", ""]
-    assert text.count_recomposed(lines) == 2
+    assert normalization.count_recomposed(lines) == 2

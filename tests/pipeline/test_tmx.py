@@ -3,8 +3,8 @@ import tracemalloc
 
 import pytest
 
-from pipeline.errors import UserError
-from pipeline.tmx import read_tmx
+from pipeline.common.errors import UserError
+from pipeline.corpora.tmx import read_tmx
 
 HEAD = '<?xml version="1.0"?><tmx version="1.4"{}><header/><body>'
 TAIL = "</body></tmx>"

@@ -3,12 +3,12 @@ from collections.abc import Iterator
 import pytest
 from apache_beam.options import pipeline_options
 
-from pipeline import storage
-from pipeline.corpora import Block, Span
-from pipeline.errors import UserError
-from pipeline.runners import make_options
-from pipeline.stages import Report
-from pipeline.transforms import Stage, collect, make_pipeline, run_stage
+from pipeline.common import storage
+from pipeline.common.errors import UserError
+from pipeline.corpora.blocks import Block, Span
+from pipeline.stages.beam_pipeline import Stage, collect, make_pipeline, run_stage
+from pipeline.stages.block_stages import Report
+from pipeline.stages.runners import make_options
 from tests.pipeline.object_store import OBJECTS, MemoryFileSystem, objects
 
 FOLDER = "mem://bucket/stage"

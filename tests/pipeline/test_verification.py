@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import UserError
-from pipeline.schema import Dataset, load_dataset
-from pipeline.verification import verify
+from pipeline.common.errors import UserError
+from pipeline.dataset.schema import Dataset, load_dataset
+from pipeline.dataset.verification import verify
 from tests.integration.preprocessing import build, configure, contents
 
 NAMES = ("dataset.json", "COMPLETED")

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import sentencepiece
 
-from pipeline import subword_learners, subwords
+from pipeline.build.vocabularies import check_given
+from pipeline.common.errors import UserError
 from pipeline.config import PreprocessConfig
-from pipeline.errors import UserError
-from pipeline.vocabularies import check_given
+from pipeline.subwords import encoding, learning
 
 TEXT = "the old dog sleeps and the old cat sings a song while the sun shines and the wind blows"
 WORDS = collections.Counter(TEXT.split(" "))
@@ -38,13 +38,13 @@ def check(path: str, **fields: Any) -> list[str]:
 @pytest.fixture
 def wordpiece_path(tmp_path: Path) -> str:
     path = str(tmp_path / "subwords.vocab")
-    subword_learners.learn_wordpiece(WORDS, 35, path)
+    learning.learn_wordpiece(WORDS, 35, path)
     return path
 
 
 def test_our_own_subwords_are_identified(tmp_path: Path, wordpiece_path: str) -> None:
     bpe_path = str(tmp_path / "subwords.model")
-    subword_learners.learn_bpe(WORDS, 290, bpe_path)
+    learning.learn_bpe(WORDS, 290, bpe_path)
     for path, kind, size in ((bpe_path, "bpe", 290), (wordpiece_path, "wordpiece", None)):
         expected = hashlib.sha256(Path(path).read_bytes()).hexdigest()
         assert check(path, subwords=kind, vocabulary_size=size) == [expected]
@@ -89,7 +89,7 @@ def test_a_model_without_byte_fallback_is_warned_of(
 def test_a_unigram_model_with_our_special_ids_can_be_used(tmp_path: Path) -> None:
     path = make_model(tmp_path, model_type="unigram", vocab_size=280)
     assert check(path)
-    vocabulary = subwords.load_subwords(path)
+    vocabulary = encoding.load_subwords(path)
     line = "the old dog sings — Ünnot"
     whole = sentencepiece.SentencePieceProcessor(model_file=path).encode(line)
     assert vocabulary.encode([line]) == [whole]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from model.config import SearchConfig, TransformerConfig
-from pipeline.schema import SIDES, Dataset
+from pipeline.dataset.schema import SIDES, Dataset
 from tests.trainer.datasets import VOCABULARY_SIZE, builtin_splits, write_dataset
 from trainer.config import TrainingConfig
 from trainer.run_directory import Run

@@ -5,8 +5,8 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pipeline.builtin import generate_pairs
-from pipeline.schema import (
+from pipeline.corpora.builtin import generate_pairs
+from pipeline.dataset.schema import (
     END_ID,
     SIDES,
     Dataset,
@@ -21,8 +21,8 @@ from pipeline.schema import (
     pack_ids,
     write_manifest,
 )
-from pipeline.subword_learners import LEARNERS
-from pipeline.subwords import FILE_NAMES, load_subwords
+from pipeline.subwords.encoding import FILE_NAMES, load_subwords
+from pipeline.subwords.learning import LEARNERS
 
 TextPair = tuple[str, str]
 IdPair = tuple[list[int], list[int]]

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from model.config import TransformerConfig
 from model.transformer import Transformer
-from pipeline.errors import UserError
+from pipeline.common.errors import UserError
 from trainer.checkpoint_files import Checkpoint, read_arrays
 from trainer.checkpoints import (
     delete_unfinished,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from model.config import SearchConfig, TransformerConfig
-from pipeline.errors import UserError
+from pipeline.common.errors import UserError
 from tests.trainer.experiments import differences
 from trainer.config import TrainingConfig
 from trainer.flagfiles import Experiment, read_flagfiles

@@ -13,9 +13,9 @@ import tensorflow as tf
 
 from model.config import SearchConfig, TransformerConfig
 from model.transformer import Transformer
-from pipeline.errors import UserError
-from pipeline.schema import Dataset
-from pipeline.subwords import load_subwords
+from pipeline.common.errors import UserError
+from pipeline.dataset.schema import Dataset
+from pipeline.subwords.encoding import load_subwords
 from tests.trainer.datasets import VOCABULARY_SIZE, builtin_splits
 from trainer.ctranslate2_model import save_ctranslate2
 from trainer.run_directory import Run

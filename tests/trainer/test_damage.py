@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 import tensorflow as tf
 
-from pipeline.errors import UserError
-from pipeline.schema import Dataset, load_dataset
+from pipeline.common.errors import UserError
+from pipeline.dataset.schema import Dataset, load_dataset
 from trainer.damage import damage_explained
 from trainer.input import evaluation_batches, make_buckets, training_batches
 

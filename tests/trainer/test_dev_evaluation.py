@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 
 from model.config import SearchConfig
-from pipeline.schema import Dataset
+from pipeline.dataset.schema import Dataset
 from tests.trainer.scripted import PLAIN, AfterUpdate, ScriptedLearner, fit, steps
 from trainer.checkpoints import list_best
 from trainer.config import TrainingConfig

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from model.config import SearchConfig
 from model.transformer import Transformer
-from pipeline.schema import Dataset, parse_example, read_records
+from pipeline.dataset.schema import Dataset, parse_example, read_records
 from trainer.evaluation import evaluate_bleu, evaluate_loss, score
 from trainer.learner import Learner
 from trainer.text_ops import load_text_ops

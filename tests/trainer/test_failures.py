@@ -3,7 +3,7 @@ from collections.abc import Callable
 import pytest
 import tensorflow as tf
 
-from pipeline.errors import UserError
+from pipeline.common.errors import UserError
 from trainer.config import TrainingConfig
 from trainer.failures import failures_explained
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pipeline.errors import UserError
-from pipeline.schema import Dataset, Split, parse_example, read_records
+from pipeline.common.errors import UserError
+from pipeline.dataset.schema import Dataset, Split, parse_example, read_records
 from tests.trainer.datasets import SHAPES
 from trainer import input as trainer_input
 from trainer.input import (

@@ -8,8 +8,8 @@ import pytest
 import tensorflow as tf
 
 from model.config import SearchConfig
-from pipeline import storage
-from pipeline.errors import UserError
+from pipeline.common import storage
+from pipeline.common.errors import UserError
 from trainer import offline
 from trainer.checkpoints import save_checkpoint
 from trainer.config import TrainedModels
@@ -266,7 +266,7 @@ def test_an_exported_model_s_identity_is_of_its_content(tmp_path: Path) -> None:
 def test_beam_translates_every_block_once(
     tmp_path: Path, parts: str, text: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from pipeline.runners import make_options
+    from pipeline.stages.runners import make_options
     from trainer.beam_inference import translate_with_beam
 
     model = ShoutingModel(None)

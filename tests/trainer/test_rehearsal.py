@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from model.config import SearchConfig, TransformerConfig
-from pipeline.schema import PADDING_ID, Dataset
+from pipeline.dataset.schema import PADDING_ID, Dataset
 from trainer import rehearsal
 from trainer.config import TrainingConfig
 from trainer.input import make_buckets, training_batches

@@ -7,9 +7,9 @@ import pytest
 from absl import flags
 
 from model.config import SearchConfig, TransformerConfig
-from pipeline import cli, storage
-from pipeline.errors import UserError
-from pipeline.schema import Dataset
+from pipeline.common import cli, storage
+from pipeline.common.errors import UserError
+from pipeline.dataset.schema import Dataset
 from trainer import run_directory
 from trainer.config import TrainingConfig
 from trainer.run_directory import Run, alone_in, check_dataset, load_run, open_run

@@ -11,8 +11,8 @@ import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
 from model.transformer import Transformer
-from pipeline.errors import UserError
-from pipeline.records import read_records
+from pipeline.common.errors import UserError
+from pipeline.dataset.tfrecord import read_records
 from tests.trainer import c_api
 from tests.trainer.test_translator import SENTENCES, WILD
 from trainer import warmup

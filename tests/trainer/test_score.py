@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import UserError
+from pipeline.common.errors import UserError
 from trainer.score import read_pairs
 
 

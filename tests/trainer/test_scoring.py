@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pipeline.schema import Dataset
+from pipeline.dataset.schema import Dataset
 from trainer import scoring
 from trainer.translator import Translator
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipeline import cli
+from pipeline.common import cli
 from trainer import startup, task
 from trainer.config import TrainingConfig
 from trainer.startup import parts_at_once, restart_with_huge_pages, start_tensorflow

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import tensorflow as tf
 
-from pipeline.errors import UserError
+from pipeline.common.errors import UserError
 from tests.trainer.scripted import (
     PLAIN,
     AfterUpdate,

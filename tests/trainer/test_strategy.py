@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import tensorflow as tf
 
-from pipeline.errors import UserError
+from pipeline.common.errors import UserError
 from trainer import strategy
 from trainer.strategy import any_worker, is_chief, make_strategy, require_same_step
 

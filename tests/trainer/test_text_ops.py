@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 import tensorflow as tf
 
-from pipeline.schema import END_ID, PADDING_ID, UNKNOWN_ID
-from pipeline.subwords import Subwords, load_subwords
-from pipeline.text import normalize
+from pipeline.cleaning.normalization import normalize
+from pipeline.dataset.schema import END_ID, PADDING_ID, UNKNOWN_ID
+from pipeline.subwords.encoding import Subwords, load_subwords
 from tests.trainer.datasets import builtin_splits, learn_subwords
 from trainer import text_ops
 from trainer.text_ops import TextOps, load_text_ops

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import UserError
+from pipeline.common.errors import UserError
 from tests.trainer.test_offline import ShoutingModel
 from trainer.translate import TextFiles, translate_file
 
@@ -38,7 +38,7 @@ def test_what_was_killed_before_its_parts_were_deleted_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "in").write_text("a\nb\nc\n")
-    monkeypatch.setattr("pipeline.storage.delete", lambda path: None)
+    monkeypatch.setattr("pipeline.common.storage.delete", lambda path: None)
     with pytest.raises(AssertionError):
         translate(tmp_path, input_file=str(tmp_path / "in"))
     monkeypatch.undo()

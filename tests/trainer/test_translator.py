@@ -10,8 +10,8 @@ import tensorflow as tf
 
 from model.config import SearchConfig, TransformerConfig
 from model.transformer import Transformer
-from pipeline.errors import UserError
-from pipeline.schema import END_ID, PADDING_ID, Dataset
+from pipeline.common.errors import UserError
+from pipeline.dataset.schema import END_ID, PADDING_ID, Dataset
 from tests.trainer.datasets import VOCABULARY_SIZE
 from trainer.checkpoints import save_checkpoint
 from trainer.config import TrainedModel, TrainedModels, TrainingConfig

@@ -8,14 +8,14 @@ import contextlib
 import os
 import time
 
-from pipeline import transforms
-from pipeline.corpora import Unit
+from pipeline.corpora.blocks import Unit
+from pipeline.stages import beam_pipeline
 
 VERB, BLOCK = "EncodePairs", "train-00002"
-_process = transforms.Stage.process
+_process = beam_pipeline.Stage.process
 
 
-def process(self: transforms.Stage, block: Unit) -> str:
+def process(self: beam_pipeline.Stage, block: Unit) -> str:
     """Stands in for `Stage.process`."""
     if (self.verb, block.name) == (VERB, BLOCK):
         with contextlib.suppress(FileExistsError), open(os.environ["AMBUSH"], "x") as file:
@@ -26,4 +26,4 @@ def process(self: transforms.Stage, block: Unit) -> str:
     return _process(self, block)
 
 
-transforms.Stage.process = process  # type: ignore[method-assign]
+beam_pipeline.Stage.process = process  # type: ignore[method-assign]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.runners import make_options
+from pipeline.stages.runners import make_options
 from tests.integration import commands
 from tests.integration.engines.services import service, text_of, wait_for
 from tests.integration.preprocessing import build, command, configure, contents

@@ -14,9 +14,9 @@ from apache_beam.options import pipeline_options
 from apache_beam.portability import common_urns
 from apache_beam.portability.api import beam_runner_api_pb2
 
-from pipeline import transforms
-from pipeline.build import build_dataset
-from pipeline.runners import make_options
+from pipeline.build.driver import build_dataset
+from pipeline.stages import beam_pipeline
+from pipeline.stages.runners import make_options
 from tests.integration.preprocessing import build, configure, contents
 
 pytest.importorskip("apitools", reason="needs Google's clients: pip install '.[gcp]'")
@@ -47,7 +47,7 @@ def test_every_stage_is_a_job_of_dataflow_which_does_the_work(
         for block in listed_blocks(pipeline):
             list(function.process(block))
 
-    monkeypatch.setattr(transforms, "run_to_end", translate_and_do)
+    monkeypatch.setattr(beam_pipeline, "run_to_end", translate_and_do)
     monkeypatch.setattr(socket.socket, "connect", no_network)
     dataset = build_dataset(configure(tmp_path, "dataflow"), options)
     monkeypatch.undo()

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from pipeline.build import build_dataset
-from pipeline.runners import make_options
+from pipeline.build.driver import build_dataset
+from pipeline.stages.runners import make_options
 from tests.integration.preprocessing import build, configure, contents
 
 

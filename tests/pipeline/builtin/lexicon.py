@@ -1,9 +1,9 @@
 """The lexicon's entries by their English form, for the tests."""
 
-from pipeline.builtin import modifiers, nouns, things, verbs
-from pipeline.builtin.english import plural, third_person
-from pipeline.builtin.verbs import Frame
-from pipeline.builtin.words import Adjective, Kind, Noun, Verb
+from pipeline.corpora.builtin import modifiers, nouns, things, verbs
+from pipeline.corpora.builtin.english import plural, third_person
+from pipeline.corpora.builtin.verbs import Frame
+from pipeline.corpora.builtin.words import Adjective, Kind, Noun, Verb
 
 
 def _all_verbs() -> set[Verb]:

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from pipeline.builtin import clauses as c
-from pipeline.builtin import modifiers, phrases, verbs
-from pipeline.builtin.words import Bilingual, Name
+from pipeline.corpora.builtin import clauses as c
+from pipeline.corpora.builtin import modifiers, phrases, verbs
+from pipeline.corpora.builtin.words import Bilingual, Name
 from tests.pipeline.builtin.lexicon import MODALS, NOUNS, VERBS
 
 MAN = phrases.NounPhrase(NOUNS["man"])

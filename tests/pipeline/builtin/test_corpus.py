@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.builtin import corpus, generate_pairs
-from pipeline.builtin.dice import Dice
-from pipeline.builtin.words import Bilingual
+from pipeline.corpora.builtin import corpus, generate_pairs
+from pipeline.corpora.builtin.seeded_random import Dice
+from pipeline.corpora.builtin.words import Bilingual
 from tests.pipeline.builtin.lexicon import english_forms
 
 SPLITS = ("train", "dev", "test")

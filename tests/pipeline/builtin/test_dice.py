@@ -1,4 +1,4 @@
-from pipeline.builtin.dice import Dice
+from pipeline.corpora.builtin.seeded_random import Dice
 
 
 def test_golden_sequence():

@@ -1,6 +1,6 @@
 import pytest
 
-from pipeline.builtin import english, modifiers, verbs
+from pipeline.corpora.builtin import english, modifiers, verbs
 
 
 @pytest.mark.parametrize(

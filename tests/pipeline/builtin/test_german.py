@@ -2,9 +2,9 @@
 
 import pytest
 
-from pipeline.builtin import german, modifiers
-from pipeline.builtin.phrases import BARE, MY, OUR, THE, THIS, A, Determiner, NounPhrase
-from pipeline.builtin.words import Case
+from pipeline.corpora.builtin import german, modifiers
+from pipeline.corpora.builtin.phrases import BARE, MY, OUR, THE, THIS, A, Determiner, NounPhrase
+from pipeline.corpora.builtin.words import Case
 from tests.pipeline.builtin.lexicon import MODALS, NOUNS, VERBS
 
 KEIN = Determiner("a", "kein", "ein")

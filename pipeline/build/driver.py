@@ -1,0 +1,237 @@
+"""The driver: cuts the corpus into blocks, runs the stages over them, assembles the dataset.
+
+    corpus ─cut─▶ blocks ─CleanPairs─▶ pairs ─CountWords─▶ counts ─learn─▶ subwords
+                                         └──────EncodePairs─▶ shards ─▶ dataset.json, COMPLETED
+
+Between two stages the driver sees reports and counts only, never the corpus.
+"""
+
+import collections
+import functools
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from absl import logging
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from pipeline.build import holdout, manifest
+from pipeline.build.find_inputs import find_inputs
+from pipeline.build.staging import Staging, completed_config
+from pipeline.build.vocabularies import WordCounts, check_given, make_subwords
+from pipeline.cleaning import deduplication
+from pipeline.common.errors import UserError
+from pipeline.config import PreprocessConfig
+from pipeline.corpora.blocks import Block, cut_blocks, group_blocks
+from pipeline.dataset.packing import Lengths, choose_shapes
+from pipeline.dataset.schema import (
+    FORMAT_VERSION,
+    SIDES,
+    SPLITS,
+    Corpus,
+    Dataset,
+    Vocabulary,
+    load_dataset,
+    write_manifest,
+)
+from pipeline.stages.beam_pipeline import Stage, run_stage
+from pipeline.stages.block_stages import (
+    CleanPairs,
+    CountWords,
+    EncodePairs,
+    Report,
+    encode_pairs,
+    pair_lengths,
+    read_counts,
+)
+from pipeline.stages.pair_files import Heldout, Pair, read_pairs
+from pipeline.subwords.bpe_dropout import NO_DROPOUT
+from pipeline.subwords.encoding import load_subwords
+
+_COUNTED_GROUPS = 16  # of blocks: so many files of counts to merge, however large the corpus
+_SAMPLED_PAIRS = 50_000  # for the length histogram: all of a small corpus, ≈ 1 s of a large one
+
+
+def build_dataset(config: PreprocessConfig, options: PipelineOptions) -> Dataset:
+    """Makes the dataset directory which the configuration describes, or finds it complete.
+
+    Args:
+      config: what to make, and where.
+      options: of Beam: on which engine.
+
+    Returns:
+      The dataset, as the trainer will load it.
+
+    Raises:
+      UserError: the inputs, the directory or the vocabulary size cannot be used.
+    """
+    config = config.resolved()
+    if (completed := completed_config(config.output_dir)) is not None:
+        _check_same(config, completed)
+        logging.info(
+            "%s is already complete: nothing to do (if its inputs have changed since, delete it or "
+            "choose another --output_dir)",
+            config.output_dir,
+        )
+        return load_dataset(config.output_dir)
+    given = check_given(config)
+    config.rules.chosen("train")  # a rule that cannot work says so before any work
+    staging = Staging(config.output_dir)
+    blocks, inputs = _cut(config, staging)
+    key = {"config": config.content(), "inputs": [*given, *(c.sha256 for c in inputs)]}
+    if not staging.claim({**key, "format_version": FORMAT_VERSION}):
+        _Build(config, options, staging, blocks, inputs).run()
+    staging.publish()
+    return load_dataset(config.output_dir)
+
+
+def _cut(config: PreprocessConfig, staging: Staging) -> tuple[dict[str, list[Block]], list[Corpus]]:
+    """Returns the blocks of each given split, and the identity of every input."""
+    blocks, inputs = {}, []
+    for split in SPLITS:
+        if given := find_inputs(config, split):
+            cut = cut_blocks(split, given, config.block_lines, staging.raw)
+            blocks[split] = cut[0]
+            inputs += cut[1]
+    return blocks, inputs
+
+
+def _check_same(config: PreprocessConfig, completed: dict[str, Any]) -> None:
+    """Raises UserError when a complete dataset was made with other flags."""
+    before = PreprocessConfig().content() | completed  # flags added since were as by default
+    for name, value in config.content().items():
+        if before[name] != value:
+            raise UserError(
+                f"{config.output_dir} holds a dataset made with --{name}={before[name]}, "
+                f"received --{name}={value}: choose another --output_dir"
+            )
+
+
+class _Build:
+    """One run's state: the blocks of each split, and the stages in order."""
+
+    def __init__(
+        self,
+        config: PreprocessConfig,
+        options: PipelineOptions,
+        staging: Staging,
+        blocks: dict[str, list[Block]],
+        inputs: list[Corpus],
+    ) -> None:
+        self.config = config
+        self.staging = staging
+        self.blocks = blocks
+        self.inputs = inputs
+        self.heldout: Heldout = frozenset()
+        self.run_stage = functools.partial(run_stage, options=options)
+
+    def run(self) -> None:
+        """Runs every stage and writes the manifest."""
+        cleaned = self.clean()
+        self.hold_out(cleaned)
+        vocabularies = make_subwords(self.config, self.staging.final, self.count)
+        bucket_shapes = self.choose_shapes(vocabularies)
+        encoded = self.encode(vocabularies, bucket_shapes)
+        dataset = manifest.describe(
+            self.config,
+            final=self.staging.final,
+            vocabularies=vocabularies,
+            bucket_shapes=bucket_shapes,
+            corpora=self.inputs,
+            cleaned=cleaned,
+            encoded=encoded,
+        )
+        if not dataset.splits["train"].pairs:
+            raise UserError(
+                f"no pair is left to train on ({dataset.counts['train']}): "
+                "raise --max_length or --max_length_ratio, or give another corpus"
+            )
+        write_manifest(dataset)
+
+    def clean(self) -> dict[str, list[Report]]:
+        """Cleans the given splits; returns the reports of each."""
+        missing = len(SPLITS) - len(self.blocks)
+        folder = self.staging.folder("pairs")
+        function = CleanPairs(folder, self.config.rules, missing * self.config.holdout_pairs)
+        reports = self.run_all(Stage("CleanPairs", function, folder))
+        if self.config.cleaning.drop_duplicates:
+            deduplication.mark(folder, [block.name for block in self.blocks["train"]])
+        return reports
+
+    def hold_out(self, cleaned: dict[str, list[Report]]) -> None:
+        """Writes the raw text of dev and test, and decides what training must not see."""
+        heldout: set[str | Pair] = set()
+        folder = self.staging.folder("pairs")
+        for split in set(SPLITS[1:]) & self.blocks.keys():
+            holdout.write_given(split, self.blocks[split], self.staging.final)
+            for block in self.blocks[split] if self.config.cleaning.drop_overlap else ():
+                heldout.update(read_pairs(folder, block.name))
+        missing = [split for split in SPLITS[1:] if split not in self.blocks]
+        chosen = holdout.choose(
+            self.blocks["train"], cleaned["train"], folder, missing, self.config.holdout_pairs
+        )
+        for split, pairs in chosen.items():
+            self.blocks[split] = [holdout.write_chosen(split, pairs, self.staging.final, folder)]
+            cleaned[split] = [{"lines": len(pairs), "recomposed": 0, "dropped": {}}]
+            heldout.update(source for source, _ in pairs)
+        self.heldout = frozenset(heldout)
+
+    def count(self, sides: Sequence[str]) -> WordCounts:
+        """Counts the words of some sides of the training pairs."""
+        folder = self.staging.folder("counts")
+        function = CountWords(
+            self.staging.folder("pairs"),
+            folder,
+            self.heldout,
+            self.config.cleaning.drop_duplicates,
+        )
+        groups = group_blocks(self.blocks["train"], _COUNTED_GROUPS)
+        self.run_stage(Stage("CountWords", function, folder), groups)
+        counts = collections.defaultdict[str, int](int)
+        for side, group in itertools.product(sides, groups):
+            for word, count in read_counts(folder, group.name, side):
+                counts[word] += count
+        if not counts:
+            raise UserError(
+                "no pair is left to train on after cleaning: --dry_run shows what each rule drops"
+            )
+        return counts
+
+    def choose_shapes(self, vocabularies: dict[str, Vocabulary]) -> tuple[Lengths, ...]:
+        """Chooses the shapes of rows from the first pairs of every block."""
+        blocks = [block for split in self.blocks.values() for block in split]
+        has_few = sum(block.lines for block in blocks) <= _SAMPLED_PAIRS
+        first = None if has_few else -(-_SAMPLED_PAIRS // len(blocks))
+        paths = (f"{self.staging.final}/{vocabularies[side].path}" for side in SIDES)
+        subwords = [load_subwords(path) for path in paths]
+        histogram = collections.Counter[Lengths]()
+        for block in blocks:
+            pairs = read_pairs(self.staging.folder("pairs"), block.name, first)
+            dropout = self.config.dropout if block.split == "train" else NO_DROPOUT
+            lengths = pair_lengths(next(encode_pairs(pairs, subwords, dropout)))  # of one sample
+            histogram.update(pair for pair in lengths if max(pair) <= self.config.max_length)
+        longest = self.config.max_length, self.config.max_length
+        if histogram and has_few and not self.config.bpe_dropout:  # all seen: no wider than needed
+            longest = max(source for source, _ in histogram), max(target for _, target in histogram)
+        return choose_shapes(histogram, longest)
+
+    def encode(
+        self, vocabularies: dict[str, Vocabulary], bucket_shapes: tuple[Lengths, ...]
+    ) -> dict[str, list[Report]]:
+        """Encodes all splits into shards; returns the reports of each split's blocks."""
+        function = EncodePairs(
+            self.staging.folder("pairs"),
+            self.staging.final,
+            (vocabularies["source"], vocabularies["target"]),
+            bucket_shapes,
+            self.heldout,
+            {split: len(blocks) for split, blocks in self.blocks.items()},
+            self.config.cleaning.drop_duplicates,
+            self.config.dropout,
+        )
+        return self.run_all(Stage("EncodePairs", function, self.staging.folder("encoded")))
+
+    def run_all(self, stage: Stage) -> dict[str, list[Report]]:
+        """Runs a stage over the blocks of all splits at once; returns the reports of each."""
+        reports = iter(self.run_stage(stage, [b for split in self.blocks.values() for b in split]))
+        return {s: list(itertools.islice(reports, len(b))) for s, b in self.blocks.items()}

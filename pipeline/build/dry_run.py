@@ -1,0 +1,170 @@
+"""A dry run: what each cleaning rule would drop of a sample, before anything is written.
+
+The rules are tried one by one, those that are off too, so a pair may count for several. What
+cannot be sought in is unpacked into a temporary folder; the output directory is not touched.
+"""
+
+import collections
+import tempfile
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+
+from pipeline.build.find_inputs import find_inputs
+from pipeline.card import table
+from pipeline.cleaning import normalization, rules
+from pipeline.cleaning.rules import USUAL, Rule
+from pipeline.config import PreprocessConfig
+from pipeline.corpora.blocks import Block, cut_blocks, read_span
+from pipeline.dataset.schema import SPLITS
+
+_SAMPLED_LINES = 200_000  # of all blocks together: a few seconds
+_LINES_PER_BLOCK = 1000
+_EXAMPLES = 2
+_WIDTH = 88  # characters of an example
+
+_FLAGS = {
+    rules.UNDECODABLE: "drop_undecodable",
+    rules.LENGTH_RATIO: "max_length_ratio",
+    rules.IDENTICAL_SIDES: "drop_identical_sides",
+    rules.CONTROL_CHARACTERS: "drop_control_characters",
+    rules.WRONG_SCRIPT: "min_script_share",
+    rules.WRONG_LANGUAGE: "identify_languages",
+    rules.DUPLICATE: "drop_duplicates",
+    rules.OVERLAP: "drop_overlap",
+    rules.TOO_LONG: "max_length",
+}
+_NOTES = {
+    rules.UNDECODABLE: "(without it, the first one stops the run)",
+    rules.DUPLICATE: "(of a pair of this sample)",
+    rules.OVERLAP: "(with given dev and test text)",
+    rules.TOO_LONG: "(at least: those with more words than that)",
+}
+_NORMAL_FORM = "changed by Unicode NFC"
+
+Pair = tuple[str, str]
+
+
+def describe(config: PreprocessConfig) -> str:
+    """Returns the effect of every rule on the first lines of each block of the training text.
+
+    Raises:
+      UserError: the inputs cannot be used.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        blocks = {
+            split: cut_blocks(split, inputs, config.block_lines, folder)[0]
+            for split in SPLITS
+            if (inputs := find_inputs(config, split))
+        }
+        train = blocks.pop("train")
+        each = max(1, min(_LINES_PER_BLOCK, _SAMPLED_LINES // len(train)))
+        heldout = frozenset(
+            normalization.pair_key(*map(normalization.normalize, pair))
+            for split in blocks.values()
+            for pair in _read(split, config.block_lines)
+        )
+        trial = _Trial(_all_rules(config, heldout), config)
+        for pair in _read(train, each):
+            trial.add(pair)
+    lines = sum(block.lines for block in train)
+    head = (
+        f"Dry run on the first {each:,} lines of every block ({len(train):,}): "
+        f"{trial.pairs:,} of {lines:,} pairs; nothing is written"
+    )
+    return "\n".join([head, *trial.describe()])
+
+
+class _Trial:
+    """Counts and examples of each rule over the pairs of a sample."""
+
+    def __init__(self, rules: Sequence[Rule], config: PreprocessConfig) -> None:
+        self.pairs = self._kept = 0
+        self._rules = rules
+        self._config = config
+        self._flags = config.content()
+        self._on = {name for name, _ in rules if self._is_on(name)}
+        self._counts = collections.Counter[str]()
+        self._examples = collections.defaultdict[str, list[Pair]](list)
+
+    def add(self, raw: Pair) -> None:
+        """Tries every rule on a pair of lines as they stand in the corpus."""
+        self.pairs += 1
+        if not all(unicodedata.is_normalized("NFC", side) for side in raw):
+            self._count(_NORMAL_FORM, raw)
+        pair = normalization.normalize(raw[0]), normalization.normalize(raw[1])
+        dropping = {name for name, drops in self._rules if drops(*pair)}
+        for name in dropping:
+            self._count(name, pair)
+        self._kept += not dropping & self._on
+
+    def describe(self) -> Iterator[str]:
+        """Yields the lines of the report."""
+        names = [*(name for name, _ in self._rules), _NORMAL_FORM]
+        rows = [["rule", "", "drops", "share"], *map(self._row, names)]
+        for line, note in zip(table(rows), ["tried with", *map(self._note, names)], strict=True):
+            yield f"  {line}  {note}".rstrip()
+        yield f"  kept with these flags: {self._kept:,} of {self.pairs:,}"
+        for name, pairs in self._examples.items():
+            yield f"\n{name}, for example"
+            for pair in pairs:
+                languages = self._config.source_language, self._config.target_language
+                for language, side in zip(languages, pair, strict=True):
+                    yield f"  {language}  {_shorten(side)}"
+
+    def _is_on(self, name: str) -> bool:
+        return name not in _FLAGS or bool(self._flags[_FLAGS[name]])
+
+    def _row(self, name: str) -> list[str]:
+        count = self._counts[name]
+        state = "off" if name in _FLAGS and name not in self._on else "on"
+        return [name, state, f"{count:,}", f"{count / max(self.pairs, 1):.2%}"]
+
+    def _note(self, name: str) -> str:
+        flag = _FLAGS.get(name)
+        if flag is None:
+            return "always"
+        value = self._flags[flag] or USUAL.get(name)
+        setting = f"--{flag}" if isinstance(self._flags[flag], bool) else f"--{flag}={value}"
+        return f"{setting} {_NOTES.get(name, '')}"
+
+    def _count(self, name: str, pair: Pair) -> None:
+        self._counts[name] += 1
+        examples = self._examples[name]
+        if len(examples) < _EXAMPLES and pair not in examples:
+            examples.append(pair)
+
+
+def _all_rules(config: PreprocessConfig, heldout: frozenset[bytes]) -> list[Rule]:
+    """Returns the rules of one pair, and stand-ins for those that need the corpus or subwords."""
+    seen: set[bytes] = set()
+
+    def is_repeat(source: str, target: str) -> bool:
+        before = len(seen)
+        seen.add(normalization.pair_key(source, target))
+        return len(seen) == before
+
+    def is_held_out(source: str, target: str) -> bool:
+        return normalization.pair_key(source, target) in heldout
+
+    def is_too_long(source: str, target: str) -> bool:
+        words = 1 + max(source.count(" "), target.count(" "))
+        return words + 1 > config.max_length  # a word is at least one subword; one ends the line
+
+    return [
+        *config.rules.all(),
+        (rules.DUPLICATE, is_repeat),
+        (rules.OVERLAP, is_held_out),
+        (rules.TOO_LONG, is_too_long),
+    ]
+
+
+def _read(blocks: Iterable[Block], first: int) -> Iterator[Pair]:
+    for block in blocks:
+        sources = read_span(block.source, strict=False)
+        targets = read_span(block.target, strict=False)
+        yield from zip(sources[:first], targets[:first], strict=True)
+
+
+def _shorten(line: str) -> str:
+    shown = line if len(line) <= _WIDTH else f"{line[:_WIDTH]}…"
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in shown)

@@ -1,0 +1,59 @@
+"""From flags to the inputs of a split: the built-in corpus, named data sets, given files."""
+
+from collections.abc import Sequence
+
+from pipeline.config import PreprocessConfig
+from pipeline.corpora import hugging_face
+from pipeline.corpora.catalog import evaluation_part, fetch_part, find_dataset, training_parts
+from pipeline.corpora.inputs import Input, builtin_texts, file_texts, table_files
+
+
+def find_inputs(config: PreprocessConfig, split: str) -> Sequence[Input]:
+    """Returns the inputs of a split, after downloading what is named and not in the cache.
+
+    Given files are added to a named data set's training text, and replace its dev or test.
+
+    Raises:
+      UserError: a name, a language or a download is wrong.
+    """
+    if config.is_builtin:
+        return builtin_texts(split)
+    given = _given(config, split)
+    if split == "train":
+        return [*_named_training(config), *given]
+    return given or _named_evaluation(config, split)
+
+
+def _given(config: PreprocessConfig, split: str) -> Sequence[Input]:
+    prefix = "" if split == "train" else f"{split}_"
+    sources, targets = (getattr(config, f"{prefix}{side}_files") for side in ("source", "target"))
+    corpus = config.corpus
+    columns = corpus.columns(config.source_language, config.target_language)
+    return [
+        *file_texts(sources, targets, corpus.encodings),
+        *table_files(corpus.tables(split), columns, corpus.encodings[0]),
+    ]
+
+
+def _named_training(config: PreprocessConfig) -> Sequence[Input]:
+    name = config.corpus.dataset
+    if name is None:
+        return []
+    languages = (config.source_language, config.target_language)
+    if name.startswith(hugging_face.PREFIX):
+        return hugging_face.find_tables(name, "train", config.corpus.columns(*languages))
+    parts = training_parts(name, *languages)
+    return [fetch_part(part, *languages, config.corpus.cache_dir) for part in parts]
+
+
+def _named_evaluation(config: PreprocessConfig, split: str) -> Sequence[Input]:
+    corpus, languages = config.corpus, (config.source_language, config.target_language)
+    name = corpus.dev_dataset if split == "dev" else corpus.test_dataset
+    if name is None and corpus.dataset is not None:
+        if corpus.dataset.startswith(hugging_face.PREFIX):
+            return hugging_face.find_tables(corpus.dataset, split, corpus.columns(*languages))
+        dataset = find_dataset(corpus.dataset)
+        name = dataset.dev if split == "dev" else dataset.test
+    if name is None:
+        return []
+    return [fetch_part(evaluation_part(name, *languages), *languages, corpus.cache_dir)]

@@ -1,0 +1,137 @@
+"""The vocabularies of a dataset: learned on the words of its training text, or made elsewhere.
+
+The trainer and the served model rely on the special ids, and words are encoded one by one, so
+given subwords of other conventions are refused, before any work, rather than read in another way.
+"""
+
+import functools
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+
+import sentencepiece
+from absl import logging
+
+from pipeline.common import storage
+from pipeline.common.errors import UserError
+from pipeline.common.storage import write_atomically
+from pipeline.config import PreprocessConfig
+from pipeline.dataset.schema import END_ID, PADDING_ID, SIDES, UNKNOWN_ID, Vocabulary
+from pipeline.subwords.encoding import FILE_NAMES, WORDPIECE, file_names, load_subwords
+from pipeline.subwords.learning import LEARNERS
+from pipeline.subwords.wordpiece import MARK, SPECIAL, tokenizer
+
+WordCounts = Mapping[str, int]
+
+_SPECIAL_IDS = {"padding": PADDING_ID, "end": END_ID, "unknown": UNKNOWN_ID}
+
+
+def make_subwords(
+    config: PreprocessConfig, folder: str, count: Callable[[Sequence[str]], WordCounts]
+) -> dict[str, Vocabulary]:
+    """Takes the given subwords, or learns some unless an earlier run did.
+
+    Args:
+      config: resolved configuration.
+      folder: where the files go, named by `subwords.file_names`.
+      count: returns the words of some sides together; called only to learn.
+
+    Returns:
+      The vocabulary of each side, equal if they share one.
+
+    Raises:
+      UserError: the words cannot fill the vocabulary, or need a larger one.
+    """
+    names = file_names(config.subwords, shared=config.shared_vocabulary)
+    distinct = list(dict.fromkeys(names.values()))
+    if config.subwords_model:
+        for name, given in zip(distinct, config.subwords_model, strict=True):
+            write_atomically(f"{folder}/{name}", storage.read(given))
+    else:
+        for name in distinct:
+            sides = [side for side in SIDES if names[side] == name]
+            _learn(config, f"{folder}/{name}", functools.partial(count, sides))
+    vocabularies = {name: _describe(config.subwords, folder, name) for name in distinct}
+    return {side: vocabularies[name] for side, name in names.items()}
+
+
+def _learn(config: PreprocessConfig, path: str, count: Callable[[], WordCounts]) -> None:
+    kind, size = config.subwords, config.vocabulary_size
+    if not storage.is_file(path) and size is not None:
+        counts = count()
+        logging.info("LearnSubwords: %s of %d from %d distinct words", kind, size, len(counts))
+        LEARNERS[kind](counts, size, path)
+
+
+def _describe(kind: str, folder: str, name: str) -> Vocabulary:
+    path = f"{folder}/{name}"
+    digest = hashlib.sha256(storage.read(path)).hexdigest()
+    return Vocabulary(kind, name, digest, load_subwords(path).vocabulary_size)
+
+
+def check_given(config: PreprocessConfig) -> list[str]:
+    """Checks the subwords that the configuration names; returns the SHA-256 of each.
+
+    Raises:
+      UserError: a file is missing, is of another kind or size than the flags say, has other
+        special ids, or cannot be encoded with word by word; or wordpieces cannot be used here.
+    """
+    if config.subwords == WORDPIECE:
+        tokenizer(SPECIAL)
+    return [_check(path, config) for path in config.subwords_model]
+
+
+def _check(path: str, config: PreprocessConfig) -> str:
+    if not storage.is_file(path):
+        file_name = FILE_NAMES[config.subwords]
+        raise UserError(f"no file {path}: expected --subwords_model=DIR/{file_name} or the like")
+    data = storage.read(path)
+    pieces = (_check_wordpieces if config.subwords == WORDPIECE else _check_model)(path, data)
+    if config.vocabulary_size not in (None, len(pieces)):
+        raise UserError(
+            f"{path} has {len(pieces)} subwords, received --vocabulary_size="
+            f"{config.vocabulary_size}: leave it out, or learn anew without --subwords_model"
+        )
+    return hashlib.sha256(data).hexdigest()
+
+
+def _check_model(path: str, data: bytes) -> Sequence[str]:
+    """Returns the pieces of a SentencePiece model that can be used."""
+    model = sentencepiece.SentencePieceProcessor()
+    try:
+        model.load_from_serialized_proto(data)
+    except (RuntimeError, OSError) as error:
+        raise UserError(
+            f"{path} is no SentencePiece model: give one, or --subwords=wordpiece for a list"
+        ) from error
+    ids = dict(zip(_SPECIAL_IDS, (model.pad_id(), model.eos_id(), model.unk_id()), strict=True))
+    if ids != _SPECIAL_IDS:
+        raise UserError(
+            f"{path} has the special ids {_listed(ids)}: expected {_listed(_SPECIAL_IDS)}; make "
+            "it with SentencePiece's --pad_id=0 --eos_id=1 --unk_id=2 --bos_id=-1"
+        )
+    pieces = [model.id_to_piece(id) for id in range(model.get_piece_size())]
+    if model.encode("a a") != 2 * model.encode("a") or any(MARK in p.lstrip(MARK) for p in pieces):
+        raise UserError(
+            f"{path} does not encode a sentence word by word: expected SentencePiece's defaults "
+            "--add_dummy_prefix=true --split_by_whitespace=true"
+        )
+    if not any(map(model.is_byte, range(len(pieces)))):
+        logging.warning("%s has no byte fallback: characters it lacks become unknown", path)
+    return pieces
+
+
+def _check_wordpieces(path: str, data: bytes) -> Sequence[str]:
+    """Returns the pieces of a list of wordpieces that can be used."""
+    pieces = data.decode("utf-8", "replace").removesuffix("\n").split("\n")
+    is_usable = tuple(pieces[: len(SPECIAL)]) == SPECIAL and MARK in pieces
+    if not is_usable or len({*pieces}) < len(pieces):
+        start = " ".join(ascii(piece[:20])[1:-1] for piece in pieces[: len(SPECIAL)])
+        raise UserError(
+            f"{path} starts with {start}: expected the wordpieces of a dataset, a different one a "
+            f"line, first {' '.join(SPECIAL)}, and {MARK} where a word starts"
+        )
+    return pieces
+
+
+def _listed(ids: dict[str, int]) -> str:
+    return ", ".join(f"{name} {id if id >= 0 else 'none'}" for name, id in ids.items())

@@ -1,0 +1,1 @@
+"""Which pairs to train on: normalisation, filter rules, deduplication."""

@@ -1,0 +1,211 @@
+"""Cleaning: the rules that drop a training pair, each a pure function, a flag and a counter.
+
+Only the rules of common practice are on unless asked for (an empty side, a length ratio over 9, a
+length over `--max_length`, overlap with dev and test), so nearly every pair is kept;
+`--dry_run` shows what each of the others would do. Dev and test lose empty sides alone.
+"""
+
+import dataclasses
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import field
+
+from pipeline.cleaning.language_id import (
+    LEAST_LETTERS,
+    LEAST_RATIO,
+    check_languages,
+    is_in_another_language,
+    load_identifier,
+)
+from pipeline.cleaning.scripts import script_share, scripts_of
+
+# Counters of the data card.
+UNDECODABLE = "undecodable"
+EMPTY_SIDE = "empty_side"
+LENGTH_RATIO = "length_ratio"
+IDENTICAL_SIDES = "identical_sides"
+CONTROL_CHARACTERS = "control_characters"
+WRONG_SCRIPT = "wrong_script"
+WRONG_LANGUAGE = "wrong_language"
+DUPLICATE = "duplicate"
+OVERLAP = "overlap_with_dev_or_test"
+TOO_LONG = "too_long"
+
+Rule = tuple[str, Callable[[str, str], bool]]  # counter; whether it drops (source, target)
+
+# Limits of the rules whose flag is a number, where 0 means off.
+USUAL = {LENGTH_RATIO: 9.0, WRONG_SCRIPT: 0.5}
+
+# Letters of scripts that put no spaces between words: Thai, Lao, Tibetan, Myanmar, Khmer, kana, and
+# Chinese characters. Two of them stand for a word here.
+_UNSPACED = re.compile(
+    "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+# Left over from ASCII whitespace, C1 controls (often Windows-1252 read as Latin-1), and what a
+# decoder writes for bytes that it could not read.
+_CONTROL = re.compile("[\0-\x1f\x7f-\x9f\ufffd]")
+
+
+@dataclasses.dataclass(frozen=True)
+class CleaningConfig:
+    """Rules that drop training pairs; `dataset.json` counts what each one dropped."""
+
+    drop_undecodable: bool = field(
+        default=False,
+        metadata={
+            "help": "Drop pairs with bytes that are no UTF-8, instead of stopping at the first; "
+            "in dev and test they stop the run in any case."
+        },
+    )
+    max_length_ratio: float = field(
+        default=USUAL[LENGTH_RATIO],
+        metadata={
+            "help": "Drop pairs with over this many times more words on one side than on the "
+            "other; 0 keeps all."
+        },
+    )
+    drop_identical_sides: bool = field(
+        default=False,
+        metadata={"help": "Drop pairs whose source and target are the same text."},
+    )
+    drop_control_characters: bool = field(
+        default=False,
+        metadata={
+            "help": "Drop pairs with a control character (other than ASCII whitespace) or U+FFFD, "
+            "the signs of text decoded wrongly."
+        },
+    )
+    min_script_share: float = field(
+        default=0.0,
+        metadata={
+            "help": "Drop pairs with a side less than this share (0 to 1) of whose letters belong "
+            "to its language's script; 0 keeps all."
+        },
+    )
+    identify_languages: bool = field(
+        default=False,
+        metadata={
+            "help": f"Drop pairs with a side that is {LEAST_RATIO} times as probably in another "
+            f"language as in its own; sides with under {LEAST_LETTERS} letters in words without a "
+            "capital, such as names, are not judged. Needs the library py3langid."
+        },
+    )
+    drop_duplicates: bool = field(
+        default=False,
+        metadata={"help": "Drop pairs that repeat an earlier pair of the corpus exactly."},
+    )
+    drop_overlap: bool = field(
+        default=True,
+        metadata={"help": "Drop pairs that are in the given dev or test files too."},
+    )
+
+    def __post_init__(self) -> None:
+        """Refuses what cannot work.
+
+        Raises:
+          ValueError: names the flag, what it received and what it expects.
+        """
+        if self.max_length_ratio < 0:
+            received = f"--max_length_ratio={self.max_length_ratio}"
+            raise ValueError(f"received {received}: expected at least 0")
+        if not 0 <= self.min_script_share <= 1:
+            received = f"--min_script_share={self.min_script_share}"
+            raise ValueError(f"received {received}: expected a share between 0 and 1")
+
+
+@dataclasses.dataclass(frozen=True)
+class PairRules:
+    """The rules that need to see nothing but the pair."""
+
+    config: CleaningConfig
+    source_language: str
+    target_language: str
+
+    def chosen(self, split: str) -> list[Rule]:
+        """Returns the rules to apply to a split, in order; the first that drops a pair counts it.
+
+        What drops from dev and test would make scores incomparable, so little does.
+        """
+        config = self.config
+        wanted = {
+            UNDECODABLE: config.drop_undecodable,
+            EMPTY_SIDE: True,
+            LENGTH_RATIO: config.max_length_ratio > 0,
+            IDENTICAL_SIDES: config.drop_identical_sides,
+            CONTROL_CHARACTERS: config.drop_control_characters,
+            WRONG_SCRIPT: config.min_script_share > 0,
+            WRONG_LANGUAGE: config.identify_languages,
+        }
+        if split != "train":
+            return [(EMPTY_SIDE, has_empty_side)]
+        return [rule for rule in self.all() if wanted[rule[0]]]
+
+    def all(self) -> list[Rule]:
+        """Returns every rule; one that is off has the limit it would usually have.
+
+        Identification of languages is an extra and takes long, so it is here only if it is on.
+        """
+        ratio = self.config.max_length_ratio or USUAL[LENGTH_RATIO]
+        share = self.config.min_script_share or USUAL[WRONG_SCRIPT]
+        scripts = scripts_of(self.source_language), scripts_of(self.target_language)
+        rules: list[Rule] = [
+            (UNDECODABLE, has_undecodable_bytes),
+            (EMPTY_SIDE, has_empty_side),
+            (LENGTH_RATIO, lambda *pair: length_ratio(*pair) > ratio),
+            (IDENTICAL_SIDES, has_identical_sides),
+            (CONTROL_CHARACTERS, has_control_characters),
+            (WRONG_SCRIPT, lambda *pair: min(map(script_share, pair, scripts)) < share),
+        ]
+        return [*rules, self._language_rule()] if self.config.identify_languages else rules
+
+    def _language_rule(self) -> Rule:
+        languages = self.source_language, self.target_language
+        identifier = load_identifier()
+        check_languages(languages, identifier)
+        return WRONG_LANGUAGE, lambda *pair: any(
+            is_in_another_language(side, language, identifier)
+            for side, language in zip(pair, languages, strict=True)
+        )
+
+
+def reason_to_drop(source: str, target: str, rules: Sequence[Rule]) -> str | None:
+    """Returns the counter of the first rule that drops a normalised pair, or None to keep it."""
+    for name, drops in rules:
+        if drops(source, target):
+            return name
+    return None
+
+
+def has_undecodable_bytes(source: str, target: str) -> bool:
+    """Returns whether a side was read from bytes that are no UTF-8."""
+    return bool(_SURROGATE.search(source) or _SURROGATE.search(target))
+
+
+def has_empty_side(source: str, target: str) -> bool:
+    """Returns whether a side has no text."""
+    return not source or not target
+
+
+def length_ratio(source: str, target: str) -> float:
+    """Returns words of the longer side over words of the shorter, both normalised.
+
+    In scripts without spaces two letters count as a word.
+    """
+    shorter, longer = sorted((_count_words(source), _count_words(target)))
+    return longer / shorter
+
+
+def has_identical_sides(source: str, target: str) -> bool:
+    """Returns whether both sides are the same text."""
+    return source == target
+
+
+def has_control_characters(source: str, target: str) -> bool:
+    """Returns whether a side holds a control character, or the mark of a failed decoding."""
+    return bool(_CONTROL.search(source) or _CONTROL.search(target))
+
+
+def _count_words(text: str) -> int:
+    words = text.count(" ") + 1
+    return words if text.isascii() else words + len(_UNSPACED.findall(text)) // 2

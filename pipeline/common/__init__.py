@@ -1,0 +1,1 @@
+"""Shared by every command: errors, flags, files, progress."""

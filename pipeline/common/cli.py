@@ -1,0 +1,210 @@
+"""Command lines: absl flags generated from frozen dataclasses, and errors that fit on one line.
+
+A hyper-parameter is stated once, as `field(default=…, metadata={"help": …})` of a configuration
+dataclass. Every entry point is then the same three calls: `define_flags` for each dataclass it
+reads, `run(main)`, and `config_from_flags` inside `main`.
+"""
+
+import dataclasses
+import difflib
+import errno
+import logging as standard_logging
+import os
+import sys
+import types
+import typing
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from absl import app, flags, logging
+
+from pipeline.common import flag_help
+from pipeline.common.errors import UserError
+
+Config = TypeVar("Config")
+_PARSERS: dict[type, Callable[[], flags.ArgumentParser]] = {
+    int: flags.IntegerParser,
+    float: flags.FloatParser,
+    str: flags.ArgumentParser,
+}
+
+
+def define_flags(
+    config_class: type, flag_values: flags.FlagValues = flags.FLAGS, **defaults: Any
+) -> None:
+    """Defines one flag for each field of a configuration dataclass.
+
+    Args:
+      config_class: frozen dataclass. Field types: bool, int, float, str, `Literal[…]` of strings,
+        `tuple[str, …]` (a comma-separated list), or one of these `| None`. A field without a
+        default makes a required flag. A field that is such a dataclass itself stands for its
+        flags, a group of their own in `--help`.
+      flag_values: where the flags live.
+      **defaults: defaults which differ from the dataclass's own, by field name.
+    """
+    hints = typing.get_type_hints(config_class)
+    fields = {field.name: field for field in dataclasses.fields(config_class)}
+    if unknown := sorted(defaults.keys() - fields.keys()):
+        raise ValueError(f"No field {unknown} in {config_class.__name__}: it has {sorted(fields)}.")
+    for name, field in fields.items():
+        if dataclasses.is_dataclass(hints[name]):
+            define_flags(hints[name], flag_values)
+            continue
+        default = defaults.get(name, field.default)
+        _define_flag(hints[name], name, default, field.metadata["help"], flag_values, config_class)
+
+
+def config_from_flags(
+    config_class: type[Config], flag_values: flags.FlagValues = flags.FLAGS
+) -> Config:
+    """Returns the configuration which the parsed flags describe.
+
+    Raises:
+      UserError: a required flag is missing, or the dataclass refuses the values (its
+        `__post_init__` raised ValueError).
+    """
+    values: dict[str, Any] = {}
+    hints = typing.get_type_hints(config_class)
+    for field in dataclasses.fields(config_class):  # type: ignore[arg-type]
+        if dataclasses.is_dataclass(hints[field.name]):
+            values[field.name] = config_from_flags(hints[field.name], flag_values)
+            continue
+        value = flag_values[field.name].value
+        if value is None and field.default is dataclasses.MISSING:
+            raise UserError(f"--{field.name} is required: {field.metadata['help']}")
+        values[field.name] = tuple(value) if isinstance(value, list) else value
+    try:
+        return config_class(**values)
+    except ValueError as error:
+        raise UserError(str(error)) from error
+
+
+def override_from_flags(config: Config, flag_values: flags.FlagValues = flags.FLAGS) -> Config:
+    """Returns `config` with those fields replaced whose flags were given on the command line.
+
+    Raises:
+      UserError: the dataclass refuses the values.
+    """
+    try:
+        values = {name: flag_values[name].value for name in given_flags(type(config), flag_values)}
+        return dataclasses.replace(config, **values)  # type: ignore[type-var]
+    except ValueError as error:
+        raise UserError(str(error)) from error
+
+
+def given_flags(config_class: type, flag_values: flags.FlagValues = flags.FLAGS) -> list[str]:
+    """Returns the names of a configuration's flags that were given on the command line."""
+    names = [field.name for field in dataclasses.fields(config_class)]
+    return [name for name in names if flag_values[name].present]
+
+
+def run(
+    main: Callable[[list[str]], int | None],
+    *,
+    allow_unknown: bool = False,
+    if_interrupted: str = "",
+) -> None:
+    """Parses the command line, runs `main` and exits; a user's mistake becomes one line.
+
+    Exit codes: 0 or what `main` returns; 2 for a mistake of the user's; 130 for an interrupt;
+    141 when the reader of our output has gone away. Anything else keeps its traceback.
+
+    Args:
+      main: receives the program name and the arguments that are not flags of ours.
+      allow_unknown: hand unknown arguments to `main` (which passes them on) instead of refusing.
+      if_interrupted: what to tell the user of what was done.
+    """
+    flags.FLAGS.set_gnu_getopt(True)
+    flags.FLAGS.set_default("verbosity", logging.INFO)
+    logging.get_absl_handler().setFormatter(_PlainFormatter())
+    try:
+        app.run(main, flags_parser=lambda argv: parse(argv, allow_unknown=allow_unknown))
+    except UserError as error:
+        _exit(str(error), 2)
+    except KeyboardInterrupt:
+        _exit("; ".join(filter(None, ["interrupted", if_interrupted])), 130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+    except OSError as error:
+        if error.filename is None and error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        place = error.filename or "the disk"
+        _exit(f"cannot use {place}: {error.strerror}", 2)
+
+
+def parse(
+    argv: Sequence[str],
+    flag_values: flags.FlagValues = flags.FLAGS,
+    *,
+    allow_unknown: bool = False,
+) -> list[str]:
+    """Parses `argv` into `flag_values` and returns the program name and the arguments left over.
+
+    Raises:
+      UserError: an unknown flag, a value of the wrong type, a flagfile that cannot be opened.
+    """
+    if {"--help", "-h", "-help", "--helpshort"}.intersection(argv):
+        print(flag_help.describe(flag_values))
+        sys.exit(0)
+    try:
+        rest = flag_values(argv, known_only=True)
+    except (flags.Error, ValueError) as error:
+        raise UserError(f"{str(error).removeprefix('ERROR:: ')}; --help lists them all") from error
+    if len(rest) > 1 and not allow_unknown:
+        refuse_unknown(rest[1], flag_help.our_flags(flag_values))
+    return rest
+
+
+def refuse_unknown(argument: str, known: Sequence[str]) -> typing.NoReturn:
+    """Raises UserError for an argument that nobody takes, naming the nearest known flags."""
+    if not argument.startswith("-"):
+        raise UserError(f"unexpected argument {argument!r}: only --flag=value is understood")
+    name = argument.lstrip("-").partition("=")[0]
+    near = difflib.get_close_matches(name, sorted(set(known)), n=3) or ["--help lists them all"]
+    hint = ", ".join(n if n.startswith("--") else f"--{n}" for n in near)
+    raise UserError(f"unknown flag --{name}; nearest: {hint}")
+
+
+def _define_flag(
+    hint: Any,
+    name: str,
+    default: Any,
+    help_text: str,
+    flag_values: flags.FlagValues,
+    config_class: type,
+) -> None:
+    if isinstance(hint, types.UnionType):
+        (hint,) = (part for part in typing.get_args(hint) if part is not type(None))
+    group = flag_help.group_name(config_class)
+    default = None if default is dataclasses.MISSING else default
+    if hint is bool:
+        flags.DEFINE_boolean(name, default, help_text, flag_values, group)
+        return
+    parser, serializer = _parser(hint)
+    default = list(default) if isinstance(default, tuple) else default
+    flags.DEFINE(parser, name, default, help_text, flag_values, serializer, module_name=group)
+
+
+def _parser(hint: Any) -> tuple[flags.ArgumentParser, flags.ArgumentSerializer]:
+    if typing.get_origin(hint) is typing.Literal:
+        return flags.EnumParser(typing.get_args(hint)), flags.ArgumentSerializer()
+    if typing.get_origin(hint) is tuple:
+        return flags.ListParser(), flags.ListSerializer(",")
+    return _PARSERS[hint](), flags.ArgumentSerializer()
+
+
+def _exit(message: str, code: int) -> typing.NoReturn:
+    print(f"error: {' '.join(message.split())}", file=sys.stderr)
+    sys.exit(code)
+
+
+class _PlainFormatter(standard_logging.Formatter):
+    """Messages as they are; only what is worse than information names its level."""
+
+    def format(self, record: standard_logging.LogRecord) -> str:
+        message = record.getMessage()
+        if record.exc_info:
+            message = f"{message}\n{self.formatException(record.exc_info)}"
+        quiet = record.levelno <= standard_logging.INFO
+        return message if quiet else f"{record.levelname.lower()}: {message}"

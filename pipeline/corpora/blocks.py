@@ -1,0 +1,215 @@
+"""Blocks: some thousands of consecutive aligned lines, the unit of work of every later stage.
+
+Plain UTF-8 files are not copied: a block is a byte range of each side. What cannot be sought in
+(compressed files, tables, the built-in generator), and local files when the dataset goes to an
+object store, is cut once into files of its own, in UTF-8.
+Lines end at the byte 0x0A alone: text mode would also split at U+0085 and its like, and shift the
+alignment.
+"""
+
+import dataclasses
+import hashlib
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+from absl import logging
+
+from pipeline.common import storage
+from pipeline.common.errors import UserError
+from pipeline.common.storage import write_atomically
+from pipeline.corpora.inputs import AlignedTexts, Input, PairTable, Text
+from pipeline.dataset.schema import Corpus
+
+_Item = TypeVar("_Item")
+_HALF_CHARACTER = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # other surrogates are bytes (PEP 383)
+
+
+@dataclasses.dataclass(frozen=True)
+class Span:
+    """A byte range of one side's text, and where a user would find its first line."""
+
+    path: str
+    start: int  # bytes
+    size: int  # bytes
+    name: str  # the user's own file, which may be a .gz
+    first_line: int  # counted from 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """Aligned lines of both sides: the unit of work."""
+
+    split: str
+    index: int  # within the split
+    lines: int
+    source: Span
+    target: Span
+
+    @property
+    def name(self) -> str:
+        """Returns the name of the files which stages write about this block."""
+        return f"{self.split}-{self.index:05d}"
+
+
+@dataclasses.dataclass(frozen=True)
+class BlockGroup:
+    """Consecutive blocks of a split, for a stage whose results are merged over all of them."""
+
+    name: str
+    blocks: tuple[Block, ...]
+
+    @property
+    def lines(self) -> int:
+        """Returns the lines of all its blocks."""
+        return sum(block.lines for block in self.blocks)
+
+
+Unit = Block | BlockGroup  # of work
+_Cut = tuple[int, Span, Span]  # lines, source, target
+
+
+def cut_blocks(
+    split: str, inputs: Sequence[Input], block_lines: int, folder: str
+) -> tuple[list[Block], list[Corpus]]:
+    """Cuts inputs into blocks of `block_lines` aligned lines; a block never spans two inputs.
+
+    Args:
+      split: train, dev or test.
+      inputs: concatenated in order.
+      block_lines: lines of a block; the last one of each input may have fewer.
+      folder: where the pieces of what cannot be sought in go.
+
+    Raises:
+      UserError: a file is missing, broken or empty, or the sides have unequal numbers of lines.
+    """
+    blocks: list[Block] = []
+    corpora = []
+    for given in inputs:
+        digest = hashlib.sha256()
+        prefix = f"{folder}/{split}-{len(blocks):05d}"
+        if isinstance(given, AlignedTexts):
+            cut = _cut_texts(given, block_lines, prefix, digest)
+        else:
+            cut = _cut_table(given, block_lines, prefix, digest)
+        for lines, source, target in cut:
+            blocks.append(Block(split, len(blocks), lines, source, target))
+        pairs = sum(lines for lines, _, _ in cut)
+        corpora.append(Corpus(split, given.name, digest.hexdigest(), pairs))
+    return blocks, corpora
+
+
+def group_blocks(blocks: Sequence[Block], groups: int) -> list[BlockGroup]:
+    """Returns the blocks in at most so many groups of equal size, named by their first blocks."""
+    size = max(1, -(-len(blocks) // groups))
+    parts = (tuple(blocks[start : start + size]) for start in range(0, len(blocks), size))
+    return [BlockGroup(part[0].name, part) for part in parts]
+
+
+def read_span(span: Span, *, strict: bool = True) -> list[str]:
+    """Returns a span's lines, decoded, without line ends (LF or CRLF) or byte order mark.
+
+    Args:
+      span: what to read.
+      strict: refuse bytes that are no UTF-8; else each becomes a lone surrogate (PEP 383).
+
+    Raises:
+      UserError: bytes which are no UTF-8, with file and line.
+    """
+    data = storage.read_range(span.path, span.start, span.size)
+    try:
+        text = data.decode("utf-8", "strict" if strict else "surrogateescape")
+    except UnicodeDecodeError as error:
+        line = span.first_line + data.count(b"\n", 0, error.start)
+        raise UserError(
+            f"{span.name}, line {line}: byte 0x{data[error.start]:02x} is not UTF-8; "
+            "if the whole text is in another encoding give that, such as --encoding=latin-1; "
+            "--drop_undecodable drops such pairs of train"
+        ) from error
+    if span.first_line == 1:
+        text = text.removeprefix("\ufeff")
+    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+
+
+def _cut_texts(
+    texts: AlignedTexts, block_lines: int, prefix: str, digest: "hashlib._Hash"
+) -> list[_Cut]:
+    """Returns the blocks of aligned texts, and feeds the bytes of both to the digest."""
+    sides = [
+        _cut_text(text, block_lines, f"{prefix}-{side}", digest)
+        for text, side in ((texts.source, "source"), (texts.target, "target"))
+    ]
+    source_lines, target_lines = (sum(count for count, _ in side) for side in sides)
+    if source_lines != target_lines:
+        raise UserError(
+            f"{texts.source.name} has {source_lines} lines but {texts.target.name} has "
+            f"{target_lines}: expected line n of one to be the translation of line n of the other"
+        )
+    if not source_lines:
+        names = f"{texts.source.name} and {texts.target.name}"
+        raise UserError(f"{names} are empty: expected at least one pair")
+    if texts.expected_pairs not in (None, source_lines):
+        logging.warning(
+            "%s has %d pairs, others have counted %d",
+            texts.name,
+            source_lines,
+            texts.expected_pairs,
+        )
+    return [(count, source, target) for (count, source), (_, target) in zip(*sides, strict=True)]
+
+
+def _cut_text(
+    text: Text, block_lines: int, prefix: str, digest: "hashlib._Hash"
+) -> list[tuple[int, Span]]:
+    """Returns (lines, span) of each block of one side."""
+    # Workers which write to a store may be anywhere: they are given no file of this machine.
+    in_reach = storage.is_url(text.address) or not storage.is_url(prefix)
+    spans, start, first_line = [], 0, 1
+    for number, lines in enumerate(_batches(text.read(), block_lines)):
+        data = b"".join(lines)
+        digest.update(data)
+        if text.is_seekable and in_reach:
+            span = Span(text.address, start, len(data), text.name, first_line)
+        else:
+            span = _write_span(f"{prefix}-{number:05d}.txt", data, text.name, first_line)
+        spans.append((len(lines), span))
+        start += len(data)
+        first_line += len(lines)
+    return spans
+
+
+def _cut_table(
+    table: PairTable, block_lines: int, prefix: str, digest: "hashlib._Hash"
+) -> list[_Cut]:
+    """Returns the blocks of a table of pairs, and feeds its pairs to the digest."""
+    cut, first_row = [], 1
+    for number, pairs in enumerate(_batches(table.read(), block_lines)):
+        spans = []
+        for side, cells in zip(("source", "target"), zip(*pairs, strict=True), strict=True):
+            # A line end inside a cell would shift the alignment. JSON can hold half a character.
+            data = _encode("".join(f"{cell.replace(chr(10), ' ')}\n" for cell in cells))
+            spans.append(
+                _write_span(f"{prefix}-{side}-{number:05d}.txt", data, table.name, first_row)
+            )
+        digest.update(_encode("".join(f"{s}\t{t}\n" for s, t in pairs)))
+        cut.append((len(pairs), spans[0], spans[1]))
+        first_row += len(pairs)
+    if not cut:
+        raise UserError(f"{table.name} is empty: expected at least one pair")
+    return cut
+
+
+def _encode(text: str) -> bytes:
+    """Returns UTF-8, and bytes that were none as they were; half a character becomes "?"."""
+    return _HALF_CHARACTER.sub("?", text).encode("utf-8", "surrogateescape")
+
+
+def _write_span(path: str, data: bytes, name: str, first_line: int) -> Span:
+    write_atomically(path, data)
+    return Span(path, 0, len(data), name, first_line)
+
+
+def _batches(items: Iterator[_Item], size: int) -> Iterator[list[_Item]]:
+    while batch := list(itertools.islice(items, size)):
+        yield batch

@@ -1,0 +1,143 @@
+"""Puts sentences together and divides them into train, dev and test."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+
+from pipeline.corpora.builtin import compound_sentences as compound
+from pipeline.corpora.builtin import sentences as simple
+from pipeline.corpora.builtin.seeded_random import Dice
+from pipeline.corpora.builtin.words import Bilingual
+
+Pair = tuple[str, str]
+
+SIZES = {"train": 30_000, "dev": 500, "test": 1_000}
+# How often a word form must occur in training before dev and test may hold it.
+MIN_OCCURRENCES = 20
+MAX_WORDS = 20
+_SEED = 20170612  # the day the paper appeared
+
+_Template = Callable[[Dice], Bilingual]
+# (weight, template, end mark)
+TEMPLATES: tuple[tuple[int, tuple[_Template, str]], ...] = (
+    (18, (simple.tell, ".")),
+    (8, (simple.deny, ".")),
+    (6, (simple.ask_yes_or_no, "?")),
+    (3, (simple.ask_who, "?")),
+    (2, (simple.ask_whom, "?")),
+    (5, (simple.ask_what, "?")),
+    (2, (simple.ask_where, "?")),
+    (3, (simple.ask_when_or_why, "?")),
+    (3, (simple.feel, ".")),
+    (1, (simple.ask_feeling, "?")),
+    (6, (simple.describe, ".")),
+    (2, (simple.tell_price, ".")),
+    (1, (simple.tell_age, ".")),
+    (2, (simple.tell_schedule, ".")),
+    (1, (simple.ask_schedule, "?")),
+    (3, (simple.locate, ".")),
+    (1, (simple.ask_location, "?")),
+    (5, (compound.give_reason, ".")),
+    (3, (compound.concede, ".")),
+    (5, (compound.value, ".")),
+    (5, (compound.report, ".")),
+    (3, (compound.wonder, ".")),
+    (4, (compound.depend_on_weather, ".")),
+    (4, (compound.order_in_time, ".")),
+    (4, (compound.tell_of_subject, ".")),
+    (4, (compound.tell_of_object, ".")),
+    (3, (compound.know_somebody, ".")),
+    (4, (compound.have_purpose, ".")),
+    (3, (compound.join, ".")),
+)
+
+
+def words(sentence: str) -> list[str]:
+    """Returns the words of a sentence without its punctuation."""
+    return [word.strip(".,?") for word in sentence.split()]
+
+
+def candidates(seed: int = _SEED) -> Iterator[Pair]:
+    """Yields sentence pairs without end; the same pair may come again."""
+    dice = Dice(seed)
+    while True:
+        template, mark = dice.weighted(TEMPLATES)
+        english, german = template(dice)
+        pair = (_finish(english, mark), _finish(german, mark))
+        if _reads_well(pair):
+            yield pair
+
+
+def generate_pairs(split: str) -> list[Pair]:
+    """Generates one split of the built-in English–German corpus.
+
+    The splits share neither a source nor a target sentence, and every word form of dev and test
+    occurs in train: they test new combinations of known words.
+
+    Args:
+        split: "train" (30,000 pairs), "dev" (500) or "test" (1,000).
+
+    Returns:
+        Distinct (English, German) sentences, always the same and in the same order.
+
+    Raises:
+        ValueError: There is no such split.
+    """
+    if split not in SIZES:
+        raise ValueError(
+            f"Received split {split!r}; expected one of {', '.join(SIZES)}. Choose one of these."
+        )
+    return list(_splits()[split])
+
+
+@cache
+def _splits() -> dict[str, list[Pair]]:
+    """Generates all splits, once a process."""
+    fresh = distinct(candidates())
+    train = _take(fresh, SIZES["train"])
+    sources = _frequent_words(source for source, _ in train)
+    targets = _frequent_words(target for _, target in train)
+    held_out = (
+        (source, target)
+        for source, target in fresh
+        if sources.issuperset(words(source)) and targets.issuperset(words(target))
+    )
+    return {
+        "train": train,
+        "dev": _take(held_out, SIZES["dev"]),
+        "test": _take(held_out, SIZES["test"]),
+    }
+
+
+def _finish(text: str, mark: str) -> str:
+    return f"{text[0].upper()}{text[1:]}{mark}"
+
+
+def _reads_well(pair: Pair) -> bool:
+    """Whether it is short and says no noun or name twice (German capitals tell them)."""
+    nouns = [word.rstrip("s") for word in words(pair[1]) if word[0].isupper()]
+    short = all(len(sentence.split()) <= MAX_WORDS for sentence in pair)
+    return short and len(nouns) == len(set(nouns))
+
+
+def distinct(pairs: Iterable[Pair]) -> Iterator[Pair]:
+    """Passes on pairs of which neither side has been seen before."""
+    sources: set[str] = set()
+    targets: set[str] = set()
+    for source, target in pairs:
+        if source not in sources and target not in targets:
+            sources.add(source)
+            targets.add(target)
+            yield source, target
+
+
+def _take(pairs: Iterator[Pair], count: int) -> list[Pair]:
+    return [next(pairs) for _ in range(count)]
+
+
+def _frequent_words(sentences: Iterable[str]) -> set[str]:
+    """Returns the word forms, cased, which occur often enough to be known."""
+    counts = Counter(word for sentence in sentences for word in words(sentence))
+    return {word for word, count in counts.items() if count >= MIN_OCCURRENCES}

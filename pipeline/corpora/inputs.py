@@ -1,0 +1,118 @@
+"""Inputs: aligned texts, one a side, and tables that hold both sides."""
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+
+from pipeline.common.errors import UserError
+from pipeline.corpora.compression import is_compressed
+from pipeline.corpora.files import MEMBER_MARK
+from pipeline.corpora.readers import Columns, Pair, is_plain_lines, is_utf8, read_pairs, read_side
+
+
+@dataclasses.dataclass(frozen=True)
+class Text:
+    """One side of an input: a file, or lines made by the built-in generator.
+
+    `name` is what the user and the data card call it; `path` is where it lies, if elsewhere.
+    """
+
+    name: str
+    lines: tuple[str, ...] | None = None
+    path: str = ""
+    encoding: str = "utf-8"
+
+    def read(self) -> Iterator[bytes]:
+        """Yields the lines in UTF-8, with their line ends.
+
+        Raises:
+          UserError: the file is missing, broken, or in another encoding.
+        """
+        if self.lines is not None:
+            return (line.encode() + b"\n" for line in self.lines)
+        return read_side(self.address, self.encoding)
+
+    @property
+    def address(self) -> str:
+        """Returns where the text lies."""
+        return self.path or self.name
+
+    @property
+    def is_seekable(self) -> bool:
+        """Returns whether a block can be a byte range of the file itself."""
+        return (
+            self.lines is None
+            and MEMBER_MARK not in self.address
+            and not is_compressed(self.address)
+            and is_plain_lines(self.address)
+            and is_utf8(self.encoding)
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class AlignedTexts:
+    """Two texts: line n of one is the translation of line n of the other."""
+
+    source: Text
+    target: Text
+    expected_pairs: int | None = None  # as others have counted them
+
+    @property
+    def name(self) -> str:
+        """Returns what the data card calls the input."""
+        return f"{self.source.name} + {self.target.name}"
+
+
+@dataclasses.dataclass(frozen=True)
+class PairTable:
+    """An input that holds both sides of a pair together."""
+
+    name: str
+    read: Callable[[], Iterator[Pair]]
+
+
+Input = AlignedTexts | PairTable
+
+
+def file_texts(
+    source_files: Sequence[str],
+    target_files: Sequence[str],
+    encodings: tuple[str, str] = ("utf-8", "utf-8"),
+) -> list[AlignedTexts]:
+    """Returns the inputs in files: the first source file is aligned with the first target file.
+
+    Args:
+      source_files: addresses of one side.
+      target_files: addresses of the other side.
+      encodings: of the source files and of the target files.
+
+    Raises:
+      UserError: unequal numbers of files.
+    """
+    if len(source_files) != len(target_files):
+        raise UserError(
+            f"received {len(source_files)} source and {len(target_files)} target files: "
+            "expected one target file for each source file, in the same order"
+        )
+    source, target = encodings
+    return [
+        AlignedTexts(Text(one, encoding=source), Text(other, encoding=target))
+        for one, other in zip(source_files, target_files, strict=True)
+    ]
+
+
+def table_files(files: Sequence[str], columns: Columns, encoding: str) -> list[PairTable]:
+    """Returns the inputs in files that hold both sides."""
+
+    def reader(address: str) -> Callable[[], Iterator[Pair]]:
+        return lambda: read_pairs(address, columns, encoding)
+
+    return [PairTable(address, reader(address)) for address in files]
+
+
+def builtin_texts(split: str) -> list[AlignedTexts]:
+    """Returns the built-in corpus of one split as an input."""
+    from pipeline.corpora.builtin import generate_pairs
+
+    sources, targets = zip(*generate_pairs(split), strict=True)
+    source = Text(f"builtin {split} source", sources)
+    return [AlignedTexts(source, Text(f"builtin {split} target", targets))]

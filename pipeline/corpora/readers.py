@@ -1,0 +1,213 @@
+r"""Formats of parallel text: what holds one side (lines, SGML), what holds both (tables, TMX).
+
+| suffix | holds | columns |
+|---|---|---|
+| any other | one side, a sentence a line | |
+| .sgm, .sgml | one side of a WMT test set | |
+| .tsv, .csv | both sides | by number from 1, or by name in the first row; unset: 1 and 2 |
+| .jsonl, .parquet | both sides | by name; unset: the language, as `en` or `translation.en` |
+| .tmx | both sides | by language |
+
+Lines and rows end at "\n" alone: U+0085, U+2028 and lone "\r" are text.
+"""
+
+import contextlib
+import csv
+import dataclasses
+import io
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, BinaryIO, TextIO
+
+from pipeline.common.errors import UserError
+from pipeline.corpora.files import format_suffix, open_bytes
+from pipeline.corpora.tmx import read_tmx
+
+Pair = tuple[str, str]
+_SGML = (".sgm", ".sgml")
+_SEGMENT = re.compile(r"<seg[^>]*>(.*?)</seg>", re.DOTALL | re.IGNORECASE)
+_TABLE_ROWS = 10_000  # of a parquet file, in memory at once
+
+
+@dataclasses.dataclass(frozen=True)
+class Columns:
+    """Where the two sides stand in a file that holds both."""
+
+    languages: tuple[str, str]  # source and target
+    names: tuple[str | None, str | None] = (None, None)
+
+    def look_up(self, row: Mapping[str, Any], where: str) -> Pair:
+        """Returns both sides of a row of named values; a missing value is an empty side.
+
+        Raises:
+          UserError: the row lacks a column, or it holds no text.
+        """
+        source, target = (
+            _look_up(row, (name,) if name else (language, f"translation.{language}"), where)
+            for name, language in zip(self.names, self.languages, strict=True)
+        )
+        return source, target
+
+
+def is_plain_lines(address: str) -> bool:
+    """Returns whether a file that holds one side is simply lines."""
+    return format_suffix(address) not in _SGML
+
+
+def read_side(address: str, encoding: str) -> Iterator[bytes]:
+    r"""Yields the lines of one side in UTF-8, with their line ends.
+
+    Raises:
+      UserError: the file is missing, broken, holds both sides, or is not in this encoding.
+    """
+    if format_suffix(address) in _PAIR_READERS:
+        raise UserError(f"{address} holds both sides: give it by --pair_files")
+    with open_bytes(address) as file:
+        if not is_plain_lines(address):
+            with _decoded(file, address, encoding) as text:
+                for segment in _SEGMENT.findall(text.read()):
+                    yield f"{' '.join(segment.split())}\n".encode("utf-8", "surrogateescape")
+        elif is_utf8(encoding):
+            yield from file
+        else:
+            with _decoded(file, address, encoding) as text:
+                for line in text:
+                    yield line.encode()
+
+
+def read_pairs(address: str, columns: Columns, encoding: str) -> Iterator[Pair]:
+    """Yields the pairs of a file that holds both sides.
+
+    Raises:
+      UserError: the file is missing, broken, in another format or encoding, or lacks a column.
+    """
+    suffix = format_suffix(address)
+    if suffix not in _PAIR_READERS:
+        raise UserError(
+            f"{address}: received {suffix or 'no suffix'}, expected one of "
+            f"{', '.join(_PAIR_READERS)}; one side alone goes to --source_files and --target_files"
+        )
+    with open_bytes(address) as file:
+        yield from _PAIR_READERS[suffix](file, address, columns, encoding)
+
+
+def is_utf8(encoding: str) -> bool:
+    """Returns whether an encoding's name means UTF-8."""
+    return encoding.lower().replace("_", "-") in ("utf-8", "utf8")
+
+
+@contextlib.contextmanager
+def _decoded(file: BinaryIO, address: str, encoding: str) -> Iterator[TextIO]:
+    """Opens the text of a binary file; a byte order mark is no text.
+
+    Bytes that are no UTF-8 become lone surrogates (PEP 383), for the rules of cleaning to judge.
+    """
+    name, errors = ("utf-8-sig", "surrogateescape") if is_utf8(encoding) else (encoding, "strict")
+    try:
+        with io.TextIOWrapper(file, name, errors, newline="\n") as text:
+            yield text
+    except UnicodeError as error:
+        raise UserError(f"{address} is not in --encoding={encoding}: {error}") from error
+
+
+def _read_tsv(file: BinaryIO, address: str, columns: Columns, encoding: str) -> Iterator[Pair]:
+    with _decoded(file, address, encoding) as text:
+        rows = (row.removesuffix("\n").removesuffix("\r").split("\t") for row in text)
+        yield from _from_table(rows, address, columns)
+
+
+def _read_csv(file: BinaryIO, address: str, columns: Columns, encoding: str) -> Iterator[Pair]:
+    with _decoded(file, address, encoding) as text:
+        rows = csv.reader(text, strict=True)
+        try:
+            yield from _from_table(rows, address, columns)
+        except csv.Error as error:
+            raise UserError(f"{address}, line {rows.line_num}: {error}; expected CSV") from error
+
+
+def _from_table(rows: Iterable[list[str]], address: str, columns: Columns) -> Iterator[Pair]:
+    """Yields two cells of each row; a row with nothing in it is a pair with empty sides."""
+    numbered = enumerate(rows, 1)
+    given = tuple(name or str(place) for place, name in enumerate(columns.names, 1))
+    if given[0] == given[1] or "0" in given:
+        raise UserError(
+            f"{address}: received columns {given[0]} and {given[1]} for source and target: "
+            "expected two different ones, counted from 1"
+        )
+    if all(name.isdecimal() for name in given):
+        places = [int(name) - 1 for name in given]
+    else:
+        header = next(numbered, (1, []))[1]
+        if missing := [name for name in given if name not in header]:
+            raise UserError(f"{address} has no column {missing[0]}: it has {', '.join(header)}")
+        places = [header.index(name) for name in given]
+    source, target = places
+    for number, row in numbered:
+        if max(places) < len(row):
+            yield row[source], row[target]
+        elif any(row):
+            raise UserError(
+                f"{address}, row {number} has {len(row)} columns: expected {max(places) + 1}; "
+                "--source_column and --target_column choose others"
+            )
+        else:
+            yield "", ""
+
+
+def _read_jsonl(file: BinaryIO, address: str, columns: Columns, encoding: str) -> Iterator[Pair]:
+    with _decoded(file, address, encoding) as text:
+        for number, line in enumerate(text, 1):
+            if not line.strip():
+                continue
+            where = f"{address}, line {number}"
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                raise UserError(f"{where}: {error}; expected a JSON object a line") from error
+            if not isinstance(row, dict):
+                raise UserError(f"{where}: received {line[:40]!r}, expected a JSON object")
+            yield columns.look_up(row, where)
+
+
+def _read_parquet(file: BinaryIO, address: str, columns: Columns, encoding: str) -> Iterator[Pair]:
+    import pyarrow
+    from pyarrow import parquet
+
+    del encoding  # Parquet's text is UTF-8
+    content = file if file.seekable() else io.BytesIO(file.read())
+    try:
+        table = parquet.ParquetFile(content)
+        for batch in table.iter_batches(_TABLE_ROWS):
+            for row in batch.to_pylist():
+                yield columns.look_up(row, address)
+    except pyarrow.ArrowException as error:
+        raise UserError(f"{address} is a broken parquet file ({error}): fetch it again") from error
+
+
+def _read_tmx(file: BinaryIO, address: str, columns: Columns, encoding: str) -> Iterator[Pair]:
+    del encoding  # XML declares its own
+    return read_tmx(file, address, columns.languages)
+
+
+def _look_up(row: Mapping[str, Any], names: Sequence[str], where: str) -> str:
+    for name in names:
+        value: Any = row
+        for part in [name] if name in row else name.split("."):
+            value = value.get(part, _ABSENT) if isinstance(value, Mapping) else _ABSENT
+        if value is None or isinstance(value, str):
+            return value or ""
+    raise UserError(
+        f"{where} has no text at {' or '.join(names)}: it has {', '.join(row)}; "
+        "choose with --source_column and --target_column"
+    )
+
+
+_ABSENT = object()
+_PAIR_READERS: dict[str, Callable[[BinaryIO, str, Columns, str], Iterator[Pair]]] = {
+    ".tsv": _read_tsv,
+    ".csv": _read_csv,
+    ".jsonl": _read_jsonl,
+    ".parquet": _read_parquet,
+    ".tmx": _read_tmx,
+}

@@ -1,0 +1,1 @@
+"""The dataset directory, the one contract between the pipeline and the trainer."""

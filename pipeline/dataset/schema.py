@@ -1,0 +1,252 @@
+"""The contract between the two halves: what the pipeline writes and the trainer reads.
+
+A dataset directory holds `dataset.json` (the manifest and data card: the class `Dataset`), the
+subword model, TFRecord shards by split and bucket (shape of rows), and the raw text of dev and
+test. The file `COMPLETED`, written last, holds the SHA-256 of `dataset.json`; readers refuse a
+directory without it, and they find shards by the manifest, never by a glob.
+"""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pipeline.common import storage
+from pipeline.common.errors import UserError
+from pipeline.common.storage import write_atomically
+from pipeline.dataset.tfrecord import (
+    encode_example,
+    frame_record,
+    pack_ids,
+    parse_example,
+    read_records,
+)
+
+__all__ = ["encode_example", "frame_record", "pack_ids", "parse_example", "read_records"]
+__all__ += ["SIDES", "SPLITS", "PADDING_ID", "END_ID", "UNKNOWN_ID"]
+__all__ += ["Shard", "Split", "Corpus", "Vocabulary", "Dataset"]
+__all__ += ["load_dataset", "write_manifest", "mark_completed", "write_atomically", "read_lines"]
+__all__ += ["split_row", "bucket_name"]
+
+PADDING_ID = 0  # also what the decoder starts from
+END_ID = 1
+UNKNOWN_ID = 2
+
+FORMAT_VERSION = 2
+SPLITS = ("train", "dev", "test")
+SIDES = ("source", "target")
+MANIFEST = "dataset.json"
+COMPLETED = "COMPLETED"
+_COMMAND = "python -m pipeline.preprocess --output_dir="
+
+
+@dataclasses.dataclass(frozen=True)
+class Shard:
+    """One TFRecord file: rows of one bucket. `path` is relative to the dataset directory.
+
+    A row is one or more pairs end to end; the end symbol closes each side of each of them.
+    """
+
+    path: str
+    shape: tuple[int, int]  # source and target tokens that a row has at most
+    rows: int
+    pairs: int
+    source_tokens: int  # end symbols included
+    target_tokens: int
+    bytes: int
+    sha256: str
+
+    @classmethod
+    def from_values(cls, values: dict[str, Any]) -> "Shard":
+        """Returns the shard that `dataclasses.asdict` described, also when JSON came between."""
+        return cls(**{**values, "shape": tuple(values["shape"])})
+
+
+@dataclasses.dataclass(frozen=True)
+class Split:
+    """Train, dev or test. The raw text (dev and test only) keeps every line of the corpus."""
+
+    name: str
+    pairs: int  # in the shards
+    shards: tuple[Shard, ...]
+    source_text: str | None = None  # paths relative to the dataset directory
+    target_text: str | None = None
+    source_sha256: str | None = None  # of these files
+    target_sha256: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Corpus:
+    """One input, so that nobody has to ask which data it was."""
+
+    split: str
+    name: str  # of the files, source and target
+    sha256: str  # of the text as it was read: source then target, or pair by pair
+    lines: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Vocabulary:
+    """The subwords of one side, or of both. `path` is relative to the dataset directory."""
+
+    kind: str  # "bpe" or "wordpiece"
+    path: str
+    sha256: str
+    size: int  # subwords, special ones included: ids are below
+
+
+@dataclasses.dataclass(frozen=True)
+class Dataset:
+    """A complete dataset directory: how to read it, and where everything in it came from."""
+
+    name: str
+    source_language: str
+    target_language: str
+    vocabularies: dict[str, Vocabulary]  # by side; equal if the sides share one
+    bucket_shapes: tuple[tuple[int, int], ...]  # source and target tokens of a row, ascending
+    splits: dict[str, Split]
+    corpora: tuple[Corpus, ...]
+    counts: dict[str, dict[str, int]]  # by split: pairs read, kept, dropped by each rule
+    padding_efficiency: dict[str, float]  # real share of positions, by bucket and "total"
+    config: dict[str, Any]  # every flag that changes the content
+    # By split: sides of pairs that Unicode NFC changed.
+    recomposed: dict[str, int] = dataclasses.field(default_factory=dict)
+    fingerprint: str = ""  # identifies the content, whatever machine or path made it
+    format_version: int = FORMAT_VERSION
+    directory: str = dataclasses.field(default="", compare=False)  # a folder or a URL
+
+    def path(self, relative: str) -> str:
+        """Returns where a file of this dataset lies."""
+        return f"{self.directory}/{relative}"
+
+    @property
+    def shares_vocabulary(self) -> bool:
+        """Returns whether both sides have one vocabulary."""
+        return self.vocabularies["source"] == self.vocabularies["target"]
+
+    def to_json(self) -> str:
+        """Returns the text of `dataset.json`: everything but the directory."""
+        values = dataclasses.asdict(self)
+        del values["directory"]
+        return json.dumps(values, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str, directory: str) -> "Dataset":
+        """Returns the dataset that `to_json` described."""
+        values = json.loads(text)
+        values["splits"] = {name: _split(split) for name, split in values["splits"].items()}
+        vocabularies = values["vocabularies"].items()
+        values["vocabularies"] = {side: Vocabulary(**each) for side, each in vocabularies}
+        values["corpora"] = tuple(Corpus(**corpus) for corpus in values["corpora"])
+        values["bucket_shapes"] = tuple(map(tuple, values["bucket_shapes"]))
+        return cls(**values, directory=directory)
+
+
+def load_dataset(directory: str | Path) -> Dataset:
+    """Returns the dataset in a directory, after checking that it is complete.
+
+    Raises:
+      UserError: the directory is missing, unfinished, of another version, lacks a shard, or its
+        subwords or its manifest are damaged.
+    """
+    directory = str(directory)
+    if not storage.is_file(f"{directory}/{COMPLETED}"):
+        raise _incomplete(directory)
+    manifest = storage.read(f"{directory}/{MANIFEST}")
+    completed = storage.read(f"{directory}/{COMPLETED}").strip()
+    if completed != hashlib.sha256(manifest).hexdigest().encode():
+        raise UserError(f"{directory}/{MANIFEST} was changed after it was completed: restore it")
+    text = manifest.decode("utf-8")
+    version = json.loads(text).get("format_version")
+    if version != FORMAT_VERSION:
+        raise UserError(
+            f"the dataset at {directory} has format version {version}, expected {FORMAT_VERSION}: "
+            f"make it again with {_COMMAND} and a new directory"
+        )
+    dataset = Dataset.from_json(text, directory)
+    _check_files(dataset)
+    return dataset
+
+
+def write_manifest(dataset: Dataset) -> None:
+    """Writes `dataset.json`, its fingerprint filled in; readers still wait for `COMPLETED`."""
+    dataset = dataclasses.replace(dataset, fingerprint=_fingerprint(dataset))
+    write_atomically(dataset.path(MANIFEST), dataset.to_json().encode())
+
+
+def mark_completed(directory: str | Path) -> None:
+    """Writes `COMPLETED`: from now on `load_dataset` accepts the directory."""
+    digest = hashlib.sha256(storage.read(f"{directory}/{MANIFEST}")).hexdigest()
+    write_atomically(f"{directory}/{COMPLETED}", f"{digest}\n".encode())
+
+
+def split_row(source: Sequence[int], target: Sequence[int]) -> list[tuple[list[int], list[int]]]:
+    """Returns the pairs of a row, end symbols included."""
+    return list(zip(_split_sentences(source), _split_sentences(target), strict=True))
+
+
+def bucket_name(shape: tuple[int, int]) -> str:
+    """Returns what a bucket is called in shards' names and in tables, such as `020x024`."""
+    return "x".join(f"{length:03d}" for length in shape)
+
+
+def read_lines(path: str | Path) -> list[str]:
+    r"""Returns the lines of a text file, split on "\n" alone (U+0085 or "\r" are text)."""
+    text = storage.read(path).decode("utf-8")
+    return text.removesuffix("\n").split("\n") if text else []
+
+
+def _split_sentences(ids: Sequence[int]) -> list[list[int]]:
+    ends = [position + 1 for position, id in enumerate(ids) if id == END_ID]
+    return [list(ids[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def _split(values: dict[str, Any]) -> Split:
+    shards = tuple(map(Shard.from_values, values.pop("shards")))
+    return Split(**values, shards=shards)
+
+
+def _incomplete(directory: str) -> UserError:
+    if not storage.entries(directory):
+        return UserError(
+            f"no dataset at {directory}: make it with {_COMMAND}{directory} and a corpus, "
+            "--dataset=NAME or --source_files=… --target_files=… (neither: the built-in one)"
+        )
+    return UserError(
+        f"the dataset at {directory} has no {COMPLETED}: its preprocessing was interrupted or "
+        f"is still running; run {_COMMAND}{directory} again, with the same flags, to finish it"
+    )
+
+
+def _check_files(dataset: Dataset) -> None:
+    """Raises UserError for damage that can be noticed without reading the shards."""
+    sizes = storage.sizes(dataset.directory)
+    for vocabulary in dataset.vocabularies.values():
+        subwords = dataset.path(vocabulary.path)
+        data = storage.read(subwords) if vocabulary.path in sizes else b""
+        if hashlib.sha256(data).hexdigest() != vocabulary.sha256:
+            raise UserError(
+                f"{subwords} is not what was written, its checksum does not match: "
+                f"delete {dataset.directory} and preprocess again"
+            )
+    for shard in (shard for split in dataset.splits.values() for shard in split.shards):
+        size = sizes.get(shard.path)
+        if size != shard.bytes:
+            found = "gone" if size is None else f"{size} bytes"
+            raise UserError(
+                f"{dataset.path(shard.path)} has {found}, expected "
+                f"{shard.bytes} bytes: delete {dataset.directory} and preprocess again"
+            )
+
+
+def _fingerprint(dataset: Dataset) -> str:
+    """Returns a hash of all that a trainer can see: languages, subwords, buckets, shards."""
+    splits = dataset.splits.values()
+    shards = [(shard.path, shard.sha256) for split in splits for shard in split.shards]
+    identity = [dataset.format_version, dataset.source_language, dataset.target_language]
+    vocabularies = (dataset.vocabularies[side] for side in SIDES)
+    identity += [[(each.kind, each.path, each.sha256) for each in vocabularies]]
+    identity += [dataset.bucket_shapes, shards]
+    return hashlib.sha256(json.dumps(identity).encode()).hexdigest()

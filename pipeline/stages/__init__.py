@@ -1,0 +1,1 @@
+"""The Beam stages, one file a verb, and the runners that execute them."""

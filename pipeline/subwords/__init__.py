@@ -1,0 +1,1 @@
+"""Subword vocabularies (§5.1): learning BPE and WordPiece, encoding and decoding."""

@@ -1,0 +1,191 @@
+"""Subwords: sentences to ids and back, by SentencePiece BPE (§5.1) or TensorFlow Text wordpiece.
+
+Neither lets a piece cross a space, so a sentence is encoded word by word through a cache. Ids 0, 1
+and 2 are padding, end and unknown. `subword_learners` learns them.
+"""
+
+import abc
+import functools
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import sentencepiece
+
+from pipeline.common import storage
+from pipeline.dataset.schema import END_ID, SIDES
+from pipeline.dataset.tfrecord import pack_ids, unpack_ids
+from pipeline.subwords import bpe_dropout, wordpiece
+
+BPE, WORDPIECE = "bpe", "wordpiece"
+FILE_NAMES = {BPE: "subwords.model", WORDPIECE: "subwords.vocab"}
+_CACHED_WORDS = 1 << 18  # about 60 MiB; most running words of any corpus
+_SPACE = "▁"  # that SentencePiece begins a word with
+
+
+class Subwords(abc.ABC):
+    """A learned vocabulary. `kind` is "bpe" or "wordpiece"; ids are below `vocabulary_size`."""
+
+    kind: str
+    vocabulary_size: int
+
+    def __init__(self) -> None:
+        self._packed_words: dict[str, bytes] = {}
+
+    def encode(self, lines: Sequence[str]) -> list[list[int]]:
+        """Returns the ids of normalised lines, no end symbol added."""
+        return [unpack_ids(packed) for packed in self.encode_packed(lines)]
+
+    def encode_packed(self, lines: Sequence[str]) -> list[bytes]:
+        """Returns the ids of normalised lines as `records.pack_ids` packs them.
+
+        A line's bytes are the joined bytes of its words, so a word is encoded and packed once.
+        """
+        sentences = [line.split(" ") if line else [] for line in lines]
+        words = self._packed_words
+        new = set().union(*sentences).difference(words)
+        if len(words) + len(new) > _CACHED_WORDS:
+            # Another thread may be about to read the old one.
+            words = self._packed_words = {}
+            new = set().union(*sentences)
+        ordered = list(new)
+        words.update(zip(ordered, map(pack_ids, self._encode_words(ordered)), strict=True))
+        return [b"".join(map(words.__getitem__, sentence)) for sentence in sentences]
+
+    def sample_packed(self, lines: Sequence[str], dropout: float, seed: int) -> list[bytes]:
+        """Returns the ids of normalised lines, packed, with merges left out at random.
+
+        Args:
+          lines: normalised.
+          dropout: probability of leaving out a merge (Provilkov et al. 2020, "BPE-Dropout").
+          seed: the same lines and seed give the same ids.
+
+        Raises:
+          NotImplementedError: the subwords are not BPE.
+        """
+        raise NotImplementedError(f"BPE-dropout needs bpe subwords; received {self.kind}")
+
+    @abc.abstractmethod
+    def decode(self, ids_batch: Sequence[Sequence[int]]) -> list[str]:
+        """Returns the text of each sentence; padding and end symbols leave no trace."""
+
+    @abc.abstractmethod
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """Returns the subwords of a sentence as the vocabulary spells them."""
+
+    @abc.abstractmethod
+    def _encode_words(self, words: list[str]) -> list[list[int]]:
+        """Returns the ids of each word as it is at the start of a line or after a space."""
+
+
+class BytePairSubwords(Subwords):
+    """SentencePiece BPE with byte fallback: nothing is unknown."""
+
+    kind = BPE
+
+    def __init__(self, path: str) -> None:
+        """Loads a SentencePiece model file."""
+        super().__init__()
+        self._processor = sentencepiece.SentencePieceProcessor(model_proto=storage.read(path))
+        self.vocabulary_size = self._processor.get_piece_size()
+
+    @functools.cached_property
+    def _packed_pieces(self) -> dict[str, bytes]:
+        pieces = self.pieces(range(self.vocabulary_size))
+        return {piece: pack_ids([id]) for id, piece in enumerate(pieces)}
+
+    @functools.cached_property
+    def _ranks(self) -> dict[str, float]:
+        """What neighbours merge to, and how soon: SentencePiece learned it as a score."""
+        processor = self._processor
+        special = processor.is_control, processor.is_byte, processor.is_unknown
+        return {
+            piece: -processor.get_score(id)
+            for id, piece in enumerate(self._packed_pieces)
+            if len(piece) > 1 and not any(is_special(id) for is_special in special)
+        }
+
+    def decode(self, ids_batch: Sequence[Sequence[int]]) -> list[str]:
+        """Returns the text of each sentence."""
+        return [self._processor.decode([int(id) for id in ids]) for ids in ids_batch]
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """Returns the subwords of a sentence, such as "▁run" and "ning"."""
+        return self._processor.id_to_piece([int(id) for id in ids])
+
+    def sample_packed(self, lines: Sequence[str], dropout: float, seed: int) -> list[bytes]:
+        """Returns the ids of normalised lines, packed, with merges left out at random."""
+        generator, ids = random.Random(seed), self._packed_pieces
+
+        def pack_word(word: str) -> bytes:
+            pieces = bpe_dropout.segment(f"{_SPACE}{word}", self._ranks, dropout, generator)
+            return b"".join(ids.get(piece) or self._pack_bytes(piece) for piece in pieces)
+
+        return [b"".join(map(pack_word, line.split(" "))) if line else b"" for line in lines]
+
+    def _pack_bytes(self, character: str) -> bytes:
+        """Returns the ids of the bytes of a character that is no piece."""
+        return b"".join(self._packed_pieces[f"<0x{byte:02X}>"] for byte in character.encode())
+
+    def _encode_words(self, words: list[str]) -> list[list[int]]:
+        return self._processor.encode(words, num_threads=1)
+
+
+class WordpieceSubwords(Subwords):
+    """TensorFlow Text wordpiece; a word with a character never seen is unknown."""
+
+    kind = WORDPIECE
+
+    def __init__(self, path: str) -> None:
+        """Loads a vocabulary file, one piece a line."""
+        super().__init__()
+        self._pieces = storage.read(path).decode().removesuffix("\n").split("\n")
+        self._encoder = wordpiece.encoder(self._pieces)
+        self.vocabulary_size = len(self._pieces)
+
+    def decode(self, ids_batch: Sequence[Sequence[int]]) -> list[str]:
+        """Returns the text of each sentence."""
+        return [wordpiece.join(self._pieces[id] for id in ids if id > END_ID) for ids in ids_batch]
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """Returns the subwords of a sentence, such as "▁run" and "##ning"."""
+        return [self._pieces[id] for id in ids]
+
+    def _encode_words(self, words: list[str]) -> list[list[int]]:
+        return self._encoder(words)
+
+
+def load_subwords(path: str | Path) -> Subwords:
+    """Returns the subwords in a file named by `file_names`."""
+    return WordpieceSubwords(str(path)) if is_wordpiece(path) else BytePairSubwords(str(path))
+
+
+def is_wordpiece(path: str | Path) -> bool:
+    """Returns whether a file named by `file_names` holds wordpieces."""
+    return Path(path).suffix == Path(FILE_NAMES[WORDPIECE]).suffix
+
+
+def file_names(kind: str, *, shared: bool) -> dict[str, str]:
+    """Returns the name of each side's file in a dataset directory: one for both if shared.
+
+    Example: not shared, "bpe" has "subwords.source.model" and "subwords.target.model".
+    """
+    stem, suffix = FILE_NAMES[kind].split(".")
+    return {side: FILE_NAMES[kind] if shared else f"{stem}.{side}.{suffix}" for side in SIDES}
+
+
+ALL_FILE_NAMES = frozenset(
+    name
+    for kind in FILE_NAMES
+    for shared in (True, False)
+    for name in file_names(kind, shared=shared).values()
+)
+
+
+@functools.cache
+def shared_subwords(path: str, sha256: str) -> Subwords:
+    """Returns the subwords in a file, loaded once for all blocks that a worker process encodes.
+
+    A worker may outlive a run: `sha256` tells the file from another that had its place before.
+    """
+    return load_subwords(path)

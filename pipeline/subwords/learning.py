@@ -1,0 +1,130 @@
+"""Learning subwords: BPE by SentencePiece, or wordpiece as TensorFlow Text's learner does.
+
+Both are learned from word counts, so the whole corpus is seen and memory depends on the
+vocabulary alone.
+"""
+
+import heapq
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import sentencepiece
+
+from pipeline.cleaning.normalization import sentence_key
+from pipeline.common.errors import UserError
+from pipeline.common.storage import write_atomically
+from pipeline.dataset.schema import END_ID, PADDING_ID, UNKNOWN_ID
+from pipeline.subwords import wordpiece_learning
+from pipeline.subwords.encoding import BPE, WORDPIECE
+
+_LEARNED_WORDS = 1 << 18  # at most, the most frequent: memory stays the same for any corpus
+_COVERAGE_OF_LARGE_ALPHABETS = 0.9995  # SentencePiece's advice; bytes spell the rest
+_RESERVED = 256 + 3  # byte pieces and the three special ids
+
+
+def learn_bpe(word_counts: Mapping[str, int], vocabulary_size: int, path: str) -> None:
+    """Learns a SentencePiece BPE model of exactly `vocabulary_size` pieces and writes it.
+
+    The most frequent 262,144 words are learned from. (Of 283,288 words of English–French text,
+    learning from 200,000 instead of all made 0.02 % more tokens.)
+
+    Args:
+      word_counts: occurrences of each word (what stands between spaces of normalised lines: in a
+        script without spaces a clause or a sentence).
+      vocabulary_size: pieces, 256 bytes and three special ids included.
+      path: file to write, atomically; the same counts give the same bytes.
+
+    Raises:
+      UserError: the words cannot fill so many pieces, or their characters need more.
+    """
+    learned = _ordered(_most_frequent(word_counts))
+    characters = set().union(*(word for word, _ in learned))
+    few = len(characters) * 4 <= max(vocabulary_size - _RESERVED, 0)
+    model: list[bytes] = []
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=(f"{word}\t{count}" for word, count in learned),
+            model_writer=_Writer(model.append),
+            input_format="tsv",
+            model_type="bpe",
+            vocab_size=vocabulary_size,
+            pad_id=PADDING_ID,
+            eos_id=END_ID,
+            unk_id=UNKNOWN_ID,
+            bos_id=-1,
+            byte_fallback=True,
+            character_coverage=1.0 if few else _COVERAGE_OF_LARGE_ALPHABETS,
+            normalization_rule_name="identity",
+            num_threads=1,  # written into the model, so it has to be the same everywhere
+            minloglevel=2,
+        )
+    except RuntimeError as error:
+        raise _size_error(vocabulary_size, str(error)) from error
+    write_atomically(path, b"".join(model))
+
+
+def learn_wordpiece(word_counts: Mapping[str, int], vocabulary_size: int, path: str) -> None:
+    """Learns a wordpiece vocabulary of at most `vocabulary_size` pieces (and ≥ 95 %), writes it.
+
+    Raises:
+      UserError: the words cannot fill so many pieces, or their characters need more.
+    """
+    pieces = wordpiece_learning.learn(word_counts, vocabulary_size)
+    if len(pieces) < 0.9 * vocabulary_size:
+        raise _too_large(vocabulary_size, len(pieces))
+    if len(pieces) > vocabulary_size:
+        raise _too_small(vocabulary_size, len(pieces))
+    write_atomically(path, "".join(f"{piece}\n" for piece in pieces).encode())
+
+
+LEARNERS: dict[str, Callable[[Mapping[str, int], int, str], None]] = {
+    BPE: learn_bpe,
+    WORDPIECE: learn_wordpiece,
+}
+
+
+class _Writer:
+    """SentencePiece hands the finished model to anything with a `write` method."""
+
+    def __init__(self, write: Callable[[bytes], Any]) -> None:
+        self.write = write
+
+
+def _most_frequent(word_counts: Mapping[str, int]) -> Mapping[str, int]:
+    """Returns the words to learn from; which of equally frequent ones does not hang on spelling."""
+
+    def rank(item: tuple[str, int]) -> tuple[int, bytes]:
+        return -item[1], sentence_key(item[0])
+
+    if len(word_counts) <= _LEARNED_WORDS:
+        return word_counts
+    return dict(heapq.nsmallest(_LEARNED_WORDS, word_counts.items(), key=rank))
+
+
+def _ordered(word_counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Returns the counts in an order that does not depend on how they were merged."""
+    return sorted(word_counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _size_error(vocabulary_size: int, message: str) -> UserError:
+    """Returns what SentencePiece's message means for a user."""
+    if largest := re.search(r"value <= (\d+)", message):
+        return _too_large(vocabulary_size, int(largest[1]))
+    if smallest := re.search(r"required_chars\. \d+ vs (\d+)", message):
+        return _too_small(vocabulary_size, int(smallest[1]))
+    return UserError(f"SentencePiece could not learn {vocabulary_size} subwords: {message}")
+
+
+def _too_large(received: int, largest: int) -> UserError:
+    return UserError(
+        f"--vocabulary_size={received} is more than this corpus can fill: "
+        f"expected at most {largest}"
+    )
+
+
+def _too_small(received: int, smallest: int) -> UserError:
+    return UserError(
+        f"--vocabulary_size={received} is less than the characters of this corpus need: "
+        f"expected at least {smallest}"
+    )
