@@ -16,8 +16,8 @@ from pipeline.common import cli
 from pipeline.common.errors import UserError
 from pipeline.dataset.schema import write_atomically
 from trainer.config import TrainedModel
-from trainer.run_directory import load_run
-from trainer.startup import start_tensorflow
+from trainer.runs.run_directory import load_run
+from trainer.runtime.startup import start_tensorflow
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,17 +41,17 @@ def main(_: list[str]) -> None:
     search = cli.override_from_flags(run.search)
 
     start_tensorflow()
-    from trainer.pages import heads
+    from trainer.inference.sentence_attention import attend_to_sentences
+    from trainer.inference.translator import load_translator
+    from trainer.pages import attention_viewer
     from trainer.pages.html import page
-    from trainer.sentence_attention import attend_to_sentences
-    from trainer.translator import load_translator
 
     translator, checkpoint = load_translator(run, model, search)
     seen = attend_to_sentences(run, translator, sentences)
     text = page(
         f"Attention of {run.directory.name}, step {checkpoint.step:,}",
-        {"Every layer and head": heads.viewers(seen)},
-        scripts=["heads.js"],
+        {"Every layer and head": attention_viewer.viewers(seen)},
+        scripts=["attention_viewer.js"],
     )
     path = wanted.output_file or str(Path(model.run_dir) / "attention.html")
     write_atomically(path, text.encode())

@@ -24,9 +24,9 @@ from pipeline.corpora.catalog import evaluation_part, fetch_part
 from pipeline.corpora.inputs import Text
 from pipeline.dataset.schema import Dataset, load_dataset, write_atomically
 from trainer.config import TrainedModels
-from trainer.run_directory import check_dataset, load_run
-from trainer.startup import start_tensorflow
-from trainer.texts import read_text
+from trainer.data.raw_text import read_text
+from trainer.runs.run_directory import check_dataset, load_run
+from trainer.runtime.startup import start_tensorflow
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,9 +96,9 @@ def main(_: list[str]) -> None:
     }
 
     start_tensorflow(for_search=True)
-    from trainer.damage import damage_explained
-    from trainer.evaluation import evaluate_loss, translate_set
-    from trainer.translator import load_translator
+    from trainer.evaluation.test_sets import evaluate_loss, translate_set
+    from trainer.inference.translator import load_translator
+    from trainer.runtime.damage import damage_explained
 
     translator, checkpoint = load_translator(run, model, search)
     about = {
@@ -165,7 +165,7 @@ def _score(
     baseline: list[str] | None,
 ) -> dict[str, Any]:
     """Scores translations in every way, as JSON values."""
-    from trainer.metrics import compare_corpora, score_by_length, score_corpus
+    from trainer.evaluation.metrics import compare_corpora, score_by_length, score_corpus
 
     source, references, translations = (
         [row[key] for row in rows] for key in ("source", "reference", "translation")

@@ -25,8 +25,8 @@ from pipeline.common import cli, storage
 from pipeline.common.errors import UserError
 from pipeline.dataset.schema import write_atomically
 from trainer.config import TrainedModels
-from trainer.run_directory import load_run
-from trainer.startup import start_tensorflow
+from trainer.runs.run_directory import load_run
+from trainer.runtime.startup import start_tensorflow
 
 _ABOUT = "export.json"
 
@@ -92,9 +92,9 @@ def main(_: list[str]) -> None:
     temporary.rmdir()
 
     start_tensorflow()
-    from trainer.ctranslate2_model import save_ctranslate2
-    from trainer.saved_model import save_translator
-    from trainer.translator import load_translator
+    from trainer.exporters.ctranslate2 import save_ctranslate2
+    from trainer.exporters.saved_model import save_translator
+    from trainer.inference.translator import load_translator
 
     translator, checkpoint = load_translator(run, model, search)
     if target.format == "ctranslate2":

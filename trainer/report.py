@@ -16,8 +16,8 @@ from pipeline import card
 from pipeline.common import cli
 from pipeline.dataset.schema import load_dataset, write_atomically
 from trainer.config import TrainedModel
-from trainer.run_directory import load_run
-from trainer.startup import start_tensorflow
+from trainer.runs.run_directory import load_run
+from trainer.runtime.startup import start_tensorflow
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,10 +56,10 @@ def main(_: list[str]) -> None:
     dataset = load_dataset(config.dataset_dir or run.training.dataset_dir)
 
     start_tensorflow()
-    from trainer.evaluation import sample_translations
+    from trainer.evaluation.test_sets import sample_translations
+    from trainer.inference.sentence_attention import attend_to_sentences
+    from trainer.inference.translator import load_translator
     from trainer.pages.run_report import report_page
-    from trainer.sentence_attention import attend_to_sentences
-    from trainer.translator import load_translator
 
     translator, _checkpoint = load_translator(run, model, search)
     samples = sample_translations(translator, dataset, "dev", sentences=config.samples)

@@ -17,10 +17,10 @@ from absl import logging
 
 from model.config import SearchConfig
 from pipeline.common import cli, storage
+from trainer.bulk_translation.blocks import read_blocks
 from trainer.config import TrainedModels
-from trainer.offline import read_blocks
-from trainer.run_directory import load_run
-from trainer.startup import start_tensorflow
+from trainer.runs.run_directory import load_run
+from trainer.runtime.startup import start_tensorflow
 
 _BLOCK_LINES = 2_000  # read at a time
 
@@ -45,8 +45,8 @@ def main(_: list[str]) -> None:
     search = cli.override_from_flags(run.search)
 
     start_tensorflow()
-    from trainer.scoring import score_all
-    from trainer.translator import load_translator
+    from trainer.inference.scoring import score_all
+    from trainer.inference.translator import load_translator
 
     translator = load_translator(run, model, search)[0]
     rows = score_all(translator, run.subwords_path("target"), source, target)

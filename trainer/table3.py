@@ -16,9 +16,9 @@ import dataclasses
 from dataclasses import field
 
 from pipeline.common import cli
-from trainer.flagfiles import read_flagfiles
-from trainer.paper import TABLE_3
-from trainer.startup import start_tensorflow
+from trainer.paper.flagfiles import read_flagfiles
+from trainer.paper.results import TABLE_3
+from trainer.runtime.startup import start_tensorflow
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +45,7 @@ def main(_: list[str]) -> None:
     architectures = {row: read_flagfiles(row.flagfile).transformer for row in TABLE_3}
 
     start_tensorflow()
-    from trainer.comparison import compare, describe
+    from trainer.paper.parameter_counts import compare, describe
 
     print(describe(compare(architectures, vocabulary_size=config.vocabulary_size)))
 

@@ -16,7 +16,7 @@ from model.config import SearchConfig, TransformerConfig
 from pipeline.common import cli
 from pipeline.dataset.schema import load_dataset
 from trainer.config import TrainingConfig
-from trainer.startup import restart_with_huge_pages, start_tensorflow
+from trainer.runtime.startup import restart_with_huge_pages, start_tensorflow
 
 
 def main(_: list[str]) -> int:
@@ -29,10 +29,10 @@ def main(_: list[str]) -> int:
     # These take seconds, so mistakes in flags and data are reported before them.
     restart_with_huge_pages("trainer.task")
     start_tensorflow(for_training=training)
-    from trainer.damage import damage_explained
-    from trainer.failures import failures_explained
-    from trainer.rehearsal import rehearse
-    from trainer.training import train
+    from trainer.runtime.damage import damage_explained
+    from trainer.runtime.error_messages import failures_explained
+    from trainer.training.dry_run import rehearse
+    from trainer.training.loop import train
 
     with damage_explained(dataset), failures_explained(training):
         if training.dry_run:

@@ -29,9 +29,18 @@ from model.config import SearchConfig
 from pipeline.common import cli, flag_help, storage
 from pipeline.common.errors import UserError
 from pipeline.common.progress import Progress
-from trainer import offline
+from trainer.bulk_translation.blocks import (
+    Model,
+    check_output,
+    join_parts,
+    list_blocks,
+    read_blocks,
+    to_text,
+    translate_block,
+    translate_lines,
+)
 from trainer.config import TrainedModels
-from trainer.run_directory import load_run
+from trainer.runs.run_directory import load_run
 
 if TYPE_CHECKING:
     from apache_beam.options.pipeline_options import PipelineOptions
@@ -108,7 +117,7 @@ def main(argv: list[str]) -> None:
         translate_stream(files, model)
 
 
-def _read_model(saved_model: str | None, *, with_prefixes: bool) -> offline.Model:
+def _read_model(saved_model: str | None, *, with_prefixes: bool) -> Model:
     """Raises UserError if flags contradict, such as those of a run with a SavedModel."""
     ignored = cli.given_flags(TrainedModels) + cli.given_flags(SearchConfig)
     if saved_model and ignored:
@@ -117,7 +126,7 @@ def _read_model(saved_model: str | None, *, with_prefixes: bool) -> offline.Mode
             "fixed by trainer.export; leave one out, or export again"
         )
     if saved_model:
-        return offline.Model(saved_model, with_prefixes=with_prefixes)
+        return Model(saved_model, with_prefixes=with_prefixes)
     trained = cli.config_from_flags(TrainedModels)
     search = cli.override_from_flags(load_run(trained.run_dir).search)
     if search.n_best > 1 and with_prefixes:
@@ -125,10 +134,10 @@ def _read_model(saved_model: str | None, *, with_prefixes: bool) -> offline.Mode
             f"received --prefix_file and --n_best={search.n_best}, from the command line or the "
             "run: expected --n_best=1; a translation with a prefix is one alone"
         )
-    return offline.Model(None, trained, search, with_prefixes)
+    return Model(None, trained, search, with_prefixes)
 
 
-def translate_stream(files: TextFiles, model: offline.Model) -> None:
+def translate_stream(files: TextFiles, model: Model) -> None:
     """Translates block by block to standard output."""
     from tqdm import tqdm
 
@@ -140,34 +149,32 @@ def translate_stream(files: TextFiles, model: offline.Model) -> None:
         ]
         translate = model.load()
         progress, first = stack.enter_context(tqdm(unit=" lines", disable=None)), 0
-        for columns in offline.read_blocks(texts, files.block_lines, names):
-            found = offline.translate_lines(columns, translate)
-            sys.stdout.buffer.write(offline.to_text(found, first))
+        for columns in read_blocks(texts, files.block_lines, names):
+            found = translate_lines(columns, translate)
+            sys.stdout.buffer.write(to_text(found, first))
             sys.stdout.buffer.flush()
             progress.update(len(found))
             first += len(found)
 
 
-def translate_file(
-    files: TextFiles, output: str, model: offline.Model, beam_arguments: list[str]
-) -> None:
+def translate_file(files: TextFiles, output: str, model: Model, beam_arguments: list[str]) -> None:
     """Translates into parts, those that are missing, then joins them."""
     options = _beam_options(files, beam_arguments)
     folder = f"{output}.parts"
     done = storage.entries(folder)
-    offline.check_output(output, begun=bool(done))
+    check_output(output, begun=bool(done))
     model = model.pinned()
     try:
         paths = [
             _readable_again(path, f"{folder}/column-{n}") for n, path in enumerate(files.columns)
         ]
-        blocks = offline.list_blocks(paths, files.block_lines, model)
+        blocks = list_blocks(paths, files.block_lines, model)
     except (UserError, OSError):
         if not done:
             storage.delete(folder)
         raise
     waiting = [block for block in blocks if block.name not in done]
-    offline.check_output(output, begun=bool(blocks) and not waiting)
+    check_output(output, begun=bool(blocks) and not waiting)
     storage.make_folder(folder)
     if len(waiting) < len(blocks):
         logging.info(
@@ -175,14 +182,14 @@ def translate_file(
         )
     with Progress("Translate", waiting, lambda: storage.entries(folder)):
         if waiting and options is not None:
-            from trainer.beam_inference import translate_with_beam
+            from trainer.bulk_translation.apache_beam_job import translate_with_beam
 
             translate_with_beam(waiting, folder, model, options)
         elif waiting:
             translate = model.load()
             for block in waiting:
-                offline.translate_block(block, folder, translate)
-    offline.join_parts(blocks, folder, output)
+                translate_block(block, folder, translate)
+    join_parts(blocks, folder, output)
     logging.info("%d translations written: %s", sum(block.lines for block in blocks), output)
 
 

@@ -23,7 +23,9 @@ TRAINER_READS = frozenset(
     for name in ("errors", "cli", "records", "schema", "storage", "subwords", "text", "wordpiece")
 )
 # The one module that translates on the workers of a Beam runner.
-BEAM_IN_TRAINER = {"trainer.beam_inference": {"apache_beam", "pipeline.stages.runners"}}
+BEAM_IN_TRAINER = {
+    "trainer.bulk_translation.apache_beam_job": {"apache_beam", "pipeline.stages.runners"}
+}
 # Loaded in functions alone: by a run that asked for wordpiece, or for files of an object store; and
 # by what TensorFlow does in place, but Keras with TensorFlow does not.
 LAZILY = {
@@ -144,30 +146,40 @@ def test_model_using_the_pipeline_is_reported_even_inside_a_function() -> None:
 
 
 def test_beam_in_trainer_is_reported() -> None:
-    assert_reported({"trainer.input": "import apache_beam as beam"}, "does not use Beam")
+    assert_reported(
+        {"trainer.data.input_pipeline": "import apache_beam as beam"}, "does not use Beam"
+    )
 
 
 def test_beam_in_the_module_for_it_is_allowed() -> None:
-    modules = {"trainer.beam_inference": "import apache_beam\nfrom pipeline import runners"}
+    modules = {"trainer.bulk_translation.apache_beam_job": "from pipeline import runners"}
     assert violations(modules | {"pipeline.stages.runners": ""}) == []
     modules = {
-        "trainer.beam_inference": "from pipeline import stages",
+        "trainer.bulk_translation.apache_beam_job": "from pipeline import stages",
         "pipeline.stages.block_stages": "",
     }
-    assert_reported(modules, "trainer.beam_inference imports pipeline.stages.block_stages")
+    assert_reported(
+        modules, "trainer.bulk_translation.apache_beam_job imports pipeline.stages.block_stages"
+    )
 
 
 def test_trainer_reading_the_corpora_is_reported() -> None:
-    modules = {"trainer.input": "from pipeline import corpora, text", "pipeline.corpora.blocks": ""}
+    modules = {
+        "trainer.data.input_pipeline": "from pipeline import corpora, text",
+        "pipeline.corpora.blocks": "",
+    }
     assert_reported(
         modules | {"pipeline.cleaning.normalization": ""},
-        "trainer.input imports pipeline.corpora.blocks",
+        "trainer.data.input_pipeline imports pipeline.corpora.blocks",
     )
 
 
 def test_pipeline_using_the_trainer_is_reported() -> None:
-    modules = {"pipeline.encode": "from trainer.input import read", "trainer.input": ""}
-    assert_reported(modules, "pipeline.encode imports trainer.input")
+    modules = {
+        "pipeline.encode": "from trainer.data.input_pipeline import read",
+        "trainer.data.input_pipeline": "",
+    }
+    assert_reported(modules, "pipeline.encode imports trainer.data.input_pipeline")
 
 
 def test_importing_an_entry_point_is_reported_also_from_another() -> None:

@@ -15,10 +15,10 @@ import sentencepiece
 
 from pipeline.dataset.schema import read_lines
 from trainer.config import TrainedModel
-from trainer.ctranslate2_model import save_ctranslate2
-from trainer.run_directory import load_run
-from trainer.translation import translate_all
-from trainer.translator import load_translator
+from trainer.exporters.ctranslate2 import save_ctranslate2
+from trainer.inference.batching import translate_all
+from trainer.inference.translator import load_translator
+from trainer.runs.run_directory import load_run
 
 SEARCHES = ((1, 0.0), (4, 0.0), (4, 0.6))  # beam size, length penalty
 WEIGHTS = ("float32", "int8")

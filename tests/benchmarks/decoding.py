@@ -26,7 +26,7 @@ from tests.benchmarks.measure import resident_memory
 from tests.benchmarks.rivals import opennmt_py
 from tests.benchmarks.translation_times import compare, show, time_alone, time_by_length, timed
 from tests.benchmarks.workload import SIZES, THREADS, Workload, prepare, some_of
-from trainer.startup import start_tensorflow
+from trainer.runtime.startup import start_tensorflow
 
 if TYPE_CHECKING:
     from tests.benchmarks.engines import Setup

@@ -25,7 +25,7 @@ from tests.benchmarks.workload import (
     Size,
     prepare,
 )
-from trainer.startup import start_tensorflow
+from trainer.runtime.startup import start_tensorflow
 
 WARM_UP_STEPS = 5
 STEPS = 10
@@ -63,9 +63,9 @@ def profile_steps(dataset_dir: Path, size: Size, precision: str, folder: Path) -
 
     from model.config import SearchConfig, TransformerConfig
     from trainer.config import TrainingConfig
-    from trainer.input import distribute, training_batches
-    from trainer.run_directory import open_run
-    from trainer.training import make_learner, make_training_buckets
+    from trainer.data.input_pipeline import distribute, training_batches
+    from trainer.runs.run_directory import open_run
+    from trainer.training.loop import make_learner, make_training_buckets
 
     if precision != "none":
         keras.config.set_dtype_policy(f"mixed_{precision}")

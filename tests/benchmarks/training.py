@@ -40,7 +40,7 @@ from tests.benchmarks.workload import (
     prepare,
     some_of,
 )
-from trainer.startup import start_tensorflow
+from trainer.runtime.startup import start_tensorflow
 
 REPORTS = 4  # of a contender in a round, the first left out
 INPUT_BATCHES = 2_000
@@ -124,8 +124,8 @@ def show(
 def measure_machine(dataset_dir: Path) -> Machine:
     """Measures what training stands on, and prints it."""
     start_tensorflow()
-    from trainer.flops import measure_peak
-    from trainer.input import make_buckets, training_batches
+    from trainer.data.input_pipeline import make_buckets, training_batches
+    from trainer.training.flops import measure_peak
 
     buckets = make_buckets(
         load_dataset(dataset_dir), "train", tokens_per_batch=TOKENS_PER_BATCH, parts=1
@@ -149,7 +149,7 @@ def measure_machine(dataset_dir: Path) -> Machine:
 
 def operations_per_token(size: Size, dataset_dir: Path) -> float:
     """Returns the operations that training needs for a real token, of pairs of mean length."""
-    from trainer.flops import training_flops
+    from trainer.training.flops import training_flops
 
     dataset = load_dataset(dataset_dir)
     shards = dataset.splits["train"].shards

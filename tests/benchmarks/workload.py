@@ -16,7 +16,7 @@ from tests.benchmarks import corpora
 
 VOCABULARY_SIZE = 10_000
 TOKENS_PER_BATCH = 4096  # padded, on the target side
-SENTENCES_PER_BATCH = 64  # of a translator, as `trainer.translation` has it
+SENTENCES_PER_BATCH = 64  # of a translator, as `trainer.inference.batching` has it
 DROPOUT = LABEL_SMOOTHING = 0.1
 THREADS = 2
 

@@ -15,7 +15,7 @@ from pipeline.corpora.builtin import generate_pairs
 from tests.integration.commands import REPOSITORY, refuse, run, start, succeed
 from tests.integration.preprocessing import build, configure
 from tests.trainer.pages.parsing import Page
-from trainer.offline import Model, list_blocks
+from trainer.bulk_translation.blocks import Model, list_blocks
 
 # With --train_steps and the directories, a model that learns something in seconds.
 TINY = """

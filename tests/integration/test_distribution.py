@@ -10,9 +10,9 @@ import tensorflow as tf
 
 from model.config import TransformerConfig
 from model.transformer import Transformer
-from trainer.input import distribute
-from trainer.learner import Learner
-from trainer.schedule import LearningRateSchedule
+from trainer.data.input_pipeline import distribute
+from trainer.training.learning_rate import LearningRateSchedule
+from trainer.training.train_step import Learner
 
 Trained = tuple[list[dict[str, float]], list[np.ndarray]]
 
@@ -22,7 +22,7 @@ STEPS = 3
 
 
 class GradientDescent(keras.optimizers.SGD):
-    """Takes gradients that the learner has summed over replicas, as `trainer.optimizer.Adam`."""
+    """Takes gradients summed over replicas by the learner, as `training.optimizer.Adam` does."""
 
     def _all_reduce_sum_gradients(self, grads_and_vars: list) -> list:
         return grads_and_vars

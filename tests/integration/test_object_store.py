@@ -20,7 +20,7 @@ from pipeline.dataset import schema
 from pipeline.dataset.verification import verify
 from tests.integration.preprocessing import build, configure, contents
 from tests.pipeline.object_store import OBJECTS, MemoryFileSystem, objects, upload
-from trainer.input import make_buckets
+from trainer.data.input_pipeline import make_buckets
 
 STORE = "mem://bucket"
 MOMENTS = 6

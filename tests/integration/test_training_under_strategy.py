@@ -21,11 +21,11 @@ from pipeline.corpora.builtin import generate_pairs
 from pipeline.dataset.schema import load_dataset
 from tests.integration.commands import start
 from tests.integration.preprocessing import build
-from trainer import finishing, training
 from trainer.config import TrainingConfig
-from trainer.learner import Learner
-from trainer.run_directory import alone_in, load_run, open_run
-from trainer.training import prepare_learner
+from trainer.runs.run_directory import alone_in, load_run, open_run
+from trainer.training import finalize, loop
+from trainer.training.loop import prepare_learner
+from trainer.training.train_step import Learner
 
 TRANSFORMER: dict[str, Any] = {
     "num_layers": 1,
@@ -70,15 +70,15 @@ def test_a_mirrored_run_stops_resumes_and_finishes(
     strategy = tf.distribute.MirroredStrategy(
         eight_cpus[:2], cross_device_ops=tf.distribute.ReductionToOneDevice()
     )
-    monkeypatch.setattr(training, "make_strategy", lambda: strategy)
-    monkeypatch.setattr(finishing, "evaluate_dev", lambda *_: {"perplexity": 9.0, "bleu": 3.0})
+    monkeypatch.setattr(loop, "make_strategy", lambda: strategy)
+    monkeypatch.setattr(finalize, "evaluate_dev", lambda *_: {"perplexity": 9.0, "bleu": 3.0})
     learners: list[Learner] = []
 
     def prepare(*arguments: Any) -> Learner:
         learners.append(prepare_learner(*arguments))
         return learners[-1]
 
-    monkeypatch.setattr(training, "prepare_learner", prepare)
+    monkeypatch.setattr(loop, "prepare_learner", prepare)
 
     def train(steps: int) -> bool:
         config = TrainingConfig(
@@ -92,7 +92,7 @@ def test_a_mirrored_run_stops_resumes_and_finishes(
         )
         search = SearchConfig(beam_size=2, extra_length=1)
         small = TransformerConfig(**TRANSFORMER)
-        return training.train(small, config, search, load_dataset(dataset_dir))
+        return loop.train(small, config, search, load_dataset(dataset_dir))
 
     assert train(steps=2)
     assert train(steps=4)
@@ -111,9 +111,9 @@ def test_a_run_that_gains_no_more_ends_early_and_is_finished(
     dataset_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scores = iter([5.0, 7.0, 6.0, 7.0, 1.0])  # the last is not asked for
-    monkeypatch.setattr(training, "evaluate_dev", lambda *_, **__: {"bleu": next(scores)})
-    monkeypatch.setattr(training, "show_samples", lambda *_: None)
-    monkeypatch.setattr(finishing, "evaluate_dev", lambda *_: {"perplexity": 9.0, "bleu": 3.0})
+    monkeypatch.setattr(loop, "evaluate_dev", lambda *_, **__: {"bleu": next(scores)})
+    monkeypatch.setattr(loop, "show_samples", lambda *_: None)
+    monkeypatch.setattr(finalize, "evaluate_dev", lambda *_: {"perplexity": 9.0, "bleu": 3.0})
     config = TrainingConfig(
         dataset_dir=str(dataset_dir),
         run_dir=str(tmp_path / "run"),
@@ -131,7 +131,7 @@ def test_a_run_that_gains_no_more_ends_early_and_is_finished(
     for killed in (False, False, True):
         if killed:
             results.unlink()
-        assert training.train(small, config, SearchConfig(), load_dataset(dataset_dir))
+        assert loop.train(small, config, SearchConfig(), load_dataset(dataset_dir))
         assert json.loads(results.read_text())["steps"] == 4
     assert [path.name for path in (tmp_path / "run/best").iterdir()] == ["step-00000002"]
     assert next(scores) == 1.0
@@ -143,7 +143,7 @@ def test_a_run_in_use_is_not_written_to_by_another(dataset_dir: Path, tmp_path: 
     with alone_in(config.run_dir):
         run = open_run(TransformerConfig(**TRANSFORMER), config, SearchConfig(), dataset)
         with pytest.raises(UserError, match="another process is training in"):
-            training.train(other, config, SearchConfig(), dataset)
+            loop.train(other, config, SearchConfig(), dataset)
     assert load_run(config.run_dir) == run
 
 
@@ -201,8 +201,8 @@ def test_two_workers_stop_together_resume_and_make_the_updates_of_one_process(
     rows = [json.loads(row) for row in metrics.read_text().splitlines()]
     assert [row["step"] for row in rows] == list(range(1, steps + 1))
     # Two parts on one device are the same batches as one part on each of two.
-    monkeypatch.setattr(finishing, "evaluate_dev", lambda *_: {"perplexity": 9.0, "bleu": 3.0})
-    assert training.train(
+    monkeypatch.setattr(finalize, "evaluate_dev", lambda *_: {"perplexity": 9.0, "bleu": 3.0})
+    assert loop.train(
         TransformerConfig(**TRANSFORMER, dropout=0.0),
         TrainingConfig(
             dataset_dir=str(dataset_dir),

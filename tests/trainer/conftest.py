@@ -12,11 +12,11 @@ from model.config import SearchConfig, TransformerConfig
 from pipeline.dataset.schema import SIDES, Dataset
 from tests.trainer.datasets import VOCABULARY_SIZE, builtin_splits, write_dataset
 from trainer.config import TrainingConfig
-from trainer.run_directory import Run
+from trainer.runs.run_directory import Run
 
 if TYPE_CHECKING:
-    from trainer.learner import Learner
-    from trainer.translator import Translator
+    from trainer.inference.translator import Translator
+    from trainer.training.train_step import Learner
 
 TINY = TransformerConfig(num_layers=1, model_dim=16, feed_forward_dim=24, num_heads=2)
 
@@ -39,8 +39,8 @@ def translator(tiny_dataset: Dataset, tiny_transformer: TransformerConfig) -> "T
     import keras
 
     from model.transformer import Transformer
-    from trainer.text_ops import load_text_ops
-    from trainer.translator import Translator
+    from trainer.inference.tokenization import load_text_ops
+    from trainer.inference.translator import Translator
 
     keras.utils.set_random_seed(1)
     transformer = Transformer(tiny_transformer, VOCABULARY_SIZE)
@@ -80,12 +80,12 @@ def make_learner(
     make_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
 ) -> "Callable[..., Learner]":
     """Makes a tiny learner from an architecture and settings of `TrainingConfig`."""
-    from trainer import training
+    from trainer.training import loop
 
     def make(
         transformer: TransformerConfig = TINY, *, parts_at_once: int = 1, **settings: Any
     ) -> "Learner":
-        monkeypatch.setattr(training, "parts_at_once", lambda _: parts_at_once)
-        return training.make_learner(make_run(transformer, **settings))
+        monkeypatch.setattr(loop, "parts_at_once", lambda _: parts_at_once)
+        return loop.make_learner(make_run(transformer, **settings))
 
     return make

@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any
 
-from trainer.flagfiles import Experiment
+from trainer.paper.flagfiles import Experiment
 
 
 def differences(one: Experiment, other: Experiment) -> dict[str, Any]:

@@ -7,10 +7,10 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from trainer.callbacks import Checkpointing, Telemetry
-from trainer.checkpoints import list_checkpoints
 from trainer.config import TrainingConfig
-from trainer.telemetry import MetricsWriter
+from trainer.runs.checkpoints import list_checkpoints
+from trainer.runs.metrics_log import MetricsWriter
+from trainer.training.callbacks import Checkpointing, Telemetry
 
 COLUMNS = ("loss", "nll", "source_tokens", "target_tokens", "loss_scale")
 PLAIN = (2.0, 1.0, 10.0, 10.0, 1.0)

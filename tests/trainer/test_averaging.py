@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from model.transformer import Transformer
-from trainer import finishing
-from trainer.averaging import make_candidates
-from trainer.checkpoints import find_checkpoint, save_best, save_checkpoint
-from trainer.finishing import finish, finished_steps
-from trainer.learner import Learner
-from trainer.run_directory import Run
+from trainer.runs.checkpoints import find_checkpoint, save_best, save_checkpoint
+from trainer.runs.run_directory import Run
+from trainer.training import finalize
+from trainer.training.averaging import make_candidates
+from trainer.training.finalize import finish, finished_steps
+from trainer.training.train_step import Learner
 
 STEPS = (10, 20, 30, 40)
 BEST = {15: 21.0, 25: 23.0, 35: 22.0}  # BLEU by step
@@ -128,7 +128,7 @@ def finish_with(
         value = float(learner.transformer.trainable_variables[0].numpy().flat[0])
         return {"perplexity": (perplexity or {}).get(value, 5.0), "bleu": bleu[value]}
 
-    monkeypatch.setattr(finishing, "evaluate_dev", evaluate)
+    monkeypatch.setattr(finalize, "evaluate_dev", evaluate)
     finish(run, learner, None, None)  # type: ignore[arg-type]  # the stand-in needs neither
 
 

@@ -14,11 +14,11 @@ from tests.trainer.scripted import (
     steps,
     telemetry,
 )
-from trainer import callbacks
-from trainer.callbacks import Checkpointing
-from trainer.checkpoints import list_checkpoints
 from trainer.config import TrainingConfig
-from trainer.telemetry import MetricsWriter
+from trainer.runs.checkpoints import list_checkpoints
+from trainer.runs.metrics_log import MetricsWriter
+from trainer.training import callbacks
+from trainer.training.callbacks import Checkpointing
 
 
 def rows_of(run_dir: Path) -> list[dict[str, float]]:

@@ -12,8 +12,8 @@ import tensorflow as tf
 from model.config import TransformerConfig
 from model.transformer import Transformer
 from pipeline.common.errors import UserError
-from trainer.checkpoint_files import Checkpoint, read_arrays
-from trainer.checkpoints import (
+from trainer.runs.checkpoint_files import Checkpoint, read_arrays
+from trainer.runs.checkpoints import (
     delete_unfinished,
     find_checkpoint,
     list_best,
@@ -25,7 +25,7 @@ from trainer.checkpoints import (
     save_best,
     save_checkpoint,
 )
-from trainer.learner import Learner
+from trainer.training.train_step import Learner
 
 MakeLearner = Callable[..., Learner]
 

@@ -11,7 +11,7 @@ from model.config import SearchConfig, TransformerConfig
 from pipeline.common.errors import UserError
 from tests.trainer.experiments import differences
 from trainer.config import TrainingConfig
-from trainer.flagfiles import Experiment, read_flagfiles
+from trainer.paper.flagfiles import Experiment, read_flagfiles
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGS = ROOT / "configs"

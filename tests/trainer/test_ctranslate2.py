@@ -17,9 +17,9 @@ from pipeline.common.errors import UserError
 from pipeline.dataset.schema import Dataset
 from pipeline.subwords.encoding import load_subwords
 from tests.trainer.datasets import VOCABULARY_SIZE, builtin_splits
-from trainer.ctranslate2_model import save_ctranslate2
-from trainer.run_directory import Run
-from trainer.translator import Translator, make_translator
+from trainer.exporters.ctranslate2 import save_ctranslate2
+from trainer.inference.translator import Translator, make_translator
+from trainer.runs.run_directory import Run
 
 TINY = TransformerConfig(num_layers=2, model_dim=16, feed_forward_dim=24, num_heads=2)
 TENSOR2TENSOR = dataclasses.replace(

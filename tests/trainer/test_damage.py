@@ -6,8 +6,8 @@ import tensorflow as tf
 
 from pipeline.common.errors import UserError
 from pipeline.dataset.schema import Dataset, load_dataset
-from trainer.damage import damage_explained
-from trainer.input import evaluation_batches, make_buckets, training_batches
+from trainer.data.input_pipeline import evaluation_batches, make_buckets, training_batches
+from trainer.runtime.damage import damage_explained
 
 
 @pytest.fixture

@@ -12,12 +12,12 @@ import tensorflow as tf
 from model.config import SearchConfig
 from pipeline.dataset.schema import Dataset
 from tests.trainer.scripted import PLAIN, AfterUpdate, ScriptedLearner, fit, steps
-from trainer.checkpoints import list_best
 from trainer.config import TrainingConfig
-from trainer.dev_evaluation import DevEvaluation, count_since_best, show_samples
-from trainer.run_directory import Run
-from trainer.telemetry import MetricsWriter
-from trainer.translator import make_transformer, make_translator
+from trainer.inference.translator import make_transformer, make_translator
+from trainer.runs.checkpoints import list_best
+from trainer.runs.metrics_log import MetricsWriter
+from trainer.runs.run_directory import Run
+from trainer.training.dev_evaluation import DevEvaluation, count_since_best, show_samples
 
 
 def rows_of(run_dir: Path) -> list[dict[str, float]]:

@@ -8,11 +8,11 @@ import tensorflow as tf
 from model.config import SearchConfig
 from model.transformer import Transformer
 from pipeline.dataset.schema import Dataset, parse_example, read_records
-from trainer.evaluation import evaluate_bleu, evaluate_loss, score
-from trainer.learner import Learner
-from trainer.text_ops import load_text_ops
-from trainer.texts import read_text
-from trainer.translator import Translator
+from trainer.data.raw_text import read_text
+from trainer.evaluation.test_sets import evaluate_bleu, evaluate_loss, score
+from trainer.inference.tokenization import load_text_ops
+from trainer.inference.translator import Translator
+from trainer.training.train_step import Learner
 
 MakeLearner = Callable[..., Learner]
 

@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from pipeline.common.errors import UserError
 from trainer.config import TrainingConfig
-from trainer.failures import failures_explained
+from trainer.runtime.error_messages import failures_explained
 
 TRAINING = TrainingConfig(run_dir="runs/a", tokens_per_batch=777, gradient_accumulation=3)
 

@@ -9,8 +9,8 @@ import tensorflow as tf
 
 from model.config import TransformerConfig
 from model.transformer import Transformer
-from trainer import flops
-from trainer.flops import forward_flops, measure_peak, training_flops
+from trainer.training import flops
+from trainer.training.flops import forward_flops, measure_peak, training_flops
 
 VOCABULARY = 31
 ROWS, SOURCE, TARGET = 3, 12, 9  # more than the few rows of search, whose products are others

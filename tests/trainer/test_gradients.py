@@ -17,7 +17,7 @@ from tests.model.small import (
     fill_with_waves,
     small_config,
 )
-from trainer.objective import cross_entropy
+from trainer.training.loss import cross_entropy
 
 SMOOTHING, NUDGE = 0.2, 1e-6
 Weights = dict[str, np.ndarray]

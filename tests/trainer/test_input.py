@@ -11,8 +11,8 @@ import tensorflow as tf
 from pipeline.common.errors import UserError
 from pipeline.dataset.schema import Dataset, Split, parse_example, read_records
 from tests.trainer.datasets import SHAPES
-from trainer import input as trainer_input
-from trainer.input import (
+from trainer.data import input_pipeline as trainer_input
+from trainer.data.input_pipeline import (
     Bucket,
     distribute,
     evaluation_batches,

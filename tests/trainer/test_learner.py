@@ -11,10 +11,10 @@ import tensorflow as tf
 
 from model.config import TransformerConfig
 from model.transformer import Transformer
-from trainer.learner import Learner
-from trainer.loss_scale import GROWTH_UPDATES, INITIAL_SCALE, LossScale
-from trainer.objective import cross_entropy
-from trainer.startup import processor_cores
+from trainer.runtime.startup import processor_cores
+from trainer.training.loss import cross_entropy
+from trainer.training.loss_scale import GROWTH_UPDATES, INITIAL_SCALE, LossScale
+from trainer.training.train_step import Learner
 
 MakeLearner = Callable[..., Learner]
 Batch = dict[str, tf.Tensor]
@@ -171,7 +171,7 @@ def test_parts_are_computed_at_once(
         loss, nll = cross_entropy(*arguments, **options)
         return loss, tf.numpy_function(meet, [nll], tf.float32, stateful=False)
 
-    monkeypatch.setattr("trainer.learner.cross_entropy", loss_after_meeting)
+    monkeypatch.setattr("trainer.training.train_step.cross_entropy", loss_after_meeting)
     logs = make_learner(parts_at_once=2).train_step(batch_of())
     assert float(logs["target_tokens"]) == TARGET_TOKENS
 
@@ -229,7 +229,7 @@ def test_an_update_whose_loss_alone_is_not_finite_changes_nothing(
         loss, nll = cross_entropy(*arguments, **options)
         return loss + np.inf, nll
 
-    monkeypatch.setattr("trainer.learner.cross_entropy", overflow)
+    monkeypatch.setattr("trainer.training.train_step.cross_entropy", overflow)
     learner = make_learner()
     before = weights_of(learner)
     logs = learner.train_step(batch_of())

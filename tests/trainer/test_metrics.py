@@ -1,7 +1,7 @@
 import pytest
 import sacrebleu
 
-from trainer.metrics import LengthBin, compare_corpora, score_by_length, score_corpus
+from trainer.evaluation.metrics import LengthBin, compare_corpora, score_by_length, score_corpus
 
 REFERENCES = [
     "Der Rich-Text-Editor kostet ca. 5,30 Euro.",

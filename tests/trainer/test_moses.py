@@ -1,6 +1,6 @@
 import pytest
 
-from trainer.moses import split_compounds, tokenize
+from trainer.evaluation.moses_tokenizer import split_compounds, tokenize
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from trainer import objective
-from trainer.objective import wrong_probability
+from trainer.training import loss as loss_module
+from trainer.training.loss import wrong_probability
 
 # Three positions, two sentences; 0 is padding. V = 5.
 TARGET = np.array([[3, 4, 0], [1, 0, 0]])
@@ -22,7 +22,7 @@ def cross_entropy(
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """That of given logits: states of V dimensions, and an output embedding of unit vectors."""
     unit_vectors = tf.eye(logits.shape[-1])
-    return objective.cross_entropy(logits, unit_vectors, target, label_smoothing=label_smoothing)
+    return loss_module.cross_entropy(logits, unit_vectors, target, label_smoothing=label_smoothing)
 
 
 def by_definition(logits: np.ndarray, target: np.ndarray, smoothing: float) -> float:
@@ -43,11 +43,11 @@ def smoothed(logits: np.ndarray | tf.Tensor, smoothing: float) -> tf.Tensor:
     return cross_entropy(tf.constant(logits), tf.constant(TARGET), label_smoothing=smoothing)[0]
 
 
-def gradient_of(loss: object, logits: np.ndarray) -> np.ndarray:
+def gradient_of(function: object, logits: np.ndarray) -> np.ndarray:
     variable = tf.constant(logits)
     with tf.GradientTape() as tape:
         tape.watch(variable)
-        value = loss(variable)  # type: ignore[operator]
+        value = function(variable)  # type: ignore[operator]
     return tape.gradient(value, variable).numpy()
 
 
@@ -124,18 +124,18 @@ def test_the_gradient_is_that_of_finite_differences() -> None:
 
 
 def gradients_of(
-    loss: Callable[[tf.Tensor, tf.Tensor], tf.Tensor], dtype: str = "float32"
+    function: Callable[[tf.Tensor, tf.Tensor], tf.Tensor], dtype: str = "float32"
 ) -> list[np.ndarray]:
     """Derives a loss of states and matrix by both."""
     states, matrix = tf.constant(STATES, dtype), tf.constant(MATRIX)
     with tf.GradientTape() as tape:
         tape.watch([states, matrix])
-        value = loss(states, matrix)
+        value = function(states, matrix)
     return [tf.cast(g, tf.float32).numpy() for g in tape.gradient(value, [states, matrix])]
 
 
 def ours(states: tf.Tensor, matrix: tf.Tensor) -> tf.Tensor:
-    return 3.0 * objective.cross_entropy(states, matrix, TARGET, label_smoothing=0.1)[0]
+    return 3.0 * loss_module.cross_entropy(states, matrix, TARGET, label_smoothing=0.1)[0]
 
 
 def theirs(states: tf.Tensor, matrix: tf.Tensor) -> tf.Tensor:
@@ -146,7 +146,7 @@ def theirs(states: tf.Tensor, matrix: tf.Tensor) -> tf.Tensor:
 def test_states_and_embedding_get_their_gradients_whatever_is_computed_at_once(
     logits_at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(objective, "_LOGITS_AT_ONCE", logits_at_once)
+    monkeypatch.setattr(loss_module, "_LOGITS_AT_ONCE", logits_at_once)
     assert float(ours(STATES, MATRIX)) == pytest.approx(float(theirs(STATES, MATRIX)), rel=1e-6)
     for mine, reference in zip(gradients_of(ours), gradients_of(theirs), strict=True):
         np.testing.assert_allclose(mine, reference, atol=2e-6)

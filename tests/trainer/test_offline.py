@@ -10,13 +10,21 @@ import tensorflow as tf
 from model.config import SearchConfig
 from pipeline.common import storage
 from pipeline.common.errors import UserError
-from trainer import offline
-from trainer.checkpoints import save_checkpoint
+from trainer.bulk_translation.blocks import (
+    Lines,
+    Model,
+    TextBlock,
+    check_output,
+    join_parts,
+    list_blocks,
+    translate_block,
+    translate_lines,
+)
 from trainer.config import TrainedModels
-from trainer.learner import Learner
-from trainer.offline import Lines, Model, TextBlock, list_blocks, translate_block
-from trainer.run_directory import Run
-from trainer.translation import Translate
+from trainer.inference.batching import Translate
+from trainer.runs.checkpoints import save_checkpoint
+from trainer.runs.run_directory import Run
+from trainer.training.train_step import Learner
 
 LINES = ["b", "", "ccc ccc", "a\u2028a\r", "\u00e4\u0085 x", "b", "last"]
 
@@ -62,7 +70,7 @@ def test_parts_in_order_are_the_translation(
     assert max(block.lines for block in blocks) <= block_lines
     for block in reversed(blocks):
         translate_block(block, parts, shout)
-    offline.join_parts(blocks, parts, str(tmp_path / "out"))
+    join_parts(blocks, parts, str(tmp_path / "out"))
     expected = [line.upper() for line in LINES]  # and no line end within CCC CCC
     assert (tmp_path / "out").read_bytes().decode().split("\n") == [*expected, ""]
     assert not Path(parts).exists()
@@ -86,7 +94,7 @@ def test_several_translations_are_lines_with_the_number_of_their_sentence(
     blocks = list_blocks([text], block_lines, StoredModel(None))
     for block in blocks:
         translate_block(block, parts, shout_twice)
-    offline.join_parts(blocks, parts, str(tmp_path / "out"))
+    join_parts(blocks, parts, str(tmp_path / "out"))
     lines = (tmp_path / "out").read_bytes().decode().split("\n")
     assert lines[:4] == ["0 ||| B ||| -1.0000", "0 ||| b ||| -2.5000", "1 |||  ||| -1.0000",
                          "2 ||| CCC CCC ||| -1.0000"]  # fmt: skip
@@ -106,22 +114,22 @@ def test_an_empty_file_has_an_empty_translation(tmp_path: Path, parts: str) -> N
     (tmp_path / "in").touch()
     blocks = list_blocks([str(tmp_path / "in")], 2, StoredModel(None))
     assert blocks == []
-    offline.join_parts(blocks, parts, str(tmp_path / "out"))
+    join_parts(blocks, parts, str(tmp_path / "out"))
     assert (tmp_path / "out").read_bytes() == b""
 
 
 def test_an_output_that_exists_is_refused_unless_it_was_being_written(text: str) -> None:
-    offline.check_output(f"{text}.new", begun=False)
-    offline.check_output(text, begun=True)
+    check_output(f"{text}.new", begun=False)
+    check_output(text, begun=True)
     with pytest.raises(UserError, match="exists: delete it"):
-        offline.check_output(text, begun=False)
+        check_output(text, begun=False)
 
 
 @pytest.mark.parametrize("begun", [False, True])
 @pytest.mark.parametrize("name", ["", "new/"])
 def test_an_output_that_is_a_folder_is_refused(tmp_path: Path, begun: bool, name: str) -> None:
     with pytest.raises(UserError, match="is a folder"):
-        offline.check_output(f"{tmp_path}/{name}", begun=begun)
+        check_output(f"{tmp_path}/{name}", begun=begun)
 
 
 def test_a_changed_line_changes_its_block_s_name_alone(text: str) -> None:
@@ -150,7 +158,7 @@ def test_every_line_has_the_prefix_beside_it(
     blocks = list_blocks([text, prefixes], block_lines, StoredModel(None))
     for block in blocks:
         translate_block(block, parts, prefixed)
-    offline.join_parts(blocks, parts, str(tmp_path / "out"))
+    join_parts(blocks, parts, str(tmp_path / "out"))
     expected = [f"{row + 1}|{line.upper()}\n" for row, line in enumerate(LINES)]
     assert (tmp_path / "out").read_bytes().decode() == "".join(expected)
 
@@ -193,7 +201,7 @@ def test_a_byte_order_mark_belongs_to_the_file_not_to_its_first_line(
     blocks = list_blocks([str(tmp_path / "in")], block_lines, StoredModel(None))
     for block in blocks:
         translate_block(block, parts, shout)
-    offline.join_parts(blocks, parts, str(tmp_path / "out"))
+    join_parts(blocks, parts, str(tmp_path / "out"))
     assert (tmp_path / "out").read_text("utf-8") == "A\nB\n\ufeffC\nD\n"
     (tmp_path / "in").write_bytes("\ufeffa\nb\n".encode() + b"\xff\n")
     with pytest.raises(UserError, match=r"in line 3 is not UTF-8 \(byte 0xff\)"):
@@ -205,9 +213,9 @@ def test_sentences_that_were_cut_are_told_of(caplog: pytest.LogCaptureFixture) -
         return shout(text) | {"source_tokens_cut": tf.one_hot(0, tf.size(text), 3, dtype=tf.int32)}
 
     with caplog.at_level("WARNING"):
-        offline.translate_lines([["a", "b"]], shout)
+        translate_lines([["a", "b"]], shout)
         assert not caplog.messages
-        offline.translate_lines([["a", "b"]], cut_first)
+        translate_lines([["a", "b"]], cut_first)
     assert "1 sentences were longer than --max_source_length" in caplog.text
 
 
@@ -232,7 +240,7 @@ def test_a_run_s_identity_is_its_weights_and_search(
 def test_a_pinned_model_is_refused_when_it_has_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("trainer.saved_model.load_saved_model", lambda *given: shout)
+    monkeypatch.setattr("trainer.exporters.saved_model.load_saved_model", lambda *given: shout)
     (tmp_path / "saved_model.pb").touch()
     (tmp_path / "fingerprint.pb").write_bytes(b"1")
     model = Model(str(tmp_path)).pinned()
@@ -246,7 +254,9 @@ def test_an_exported_model_is_loaded_by_the_signature_that_takes_what_is_given(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     loaded: list[tuple[str, str]] = []
-    monkeypatch.setattr("trainer.saved_model.load_saved_model", lambda *given: loaded.append(given))
+    monkeypatch.setattr(
+        "trainer.exporters.saved_model.load_saved_model", lambda *given: loaded.append(given)
+    )
     Model("model").load()
     Model("model", with_prefixes=True).load()
     assert loaded == [("model", "serving_default"), ("model", "translate_with_prefix")]
@@ -267,7 +277,7 @@ def test_beam_translates_every_block_once(
     tmp_path: Path, parts: str, text: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     from pipeline.stages.runners import make_options
-    from trainer.beam_inference import translate_with_beam
+    from trainer.bulk_translation.apache_beam_job import translate_with_beam
 
     model = ShoutingModel(None)
     blocks = list_blocks([text], 2, model)
@@ -276,14 +286,14 @@ def test_beam_translates_every_block_once(
     assert storage.entries(parts) == {block.name for block in blocks[1:]}
     assert "Resource module" not in caplog.text  # Beam's, where it has no torch
     translate_with_beam(blocks[:1], parts, model, options)
-    offline.join_parts(blocks, parts, str(tmp_path / "out"))
+    join_parts(blocks, parts, str(tmp_path / "out"))
     assert (tmp_path / "out").read_bytes().decode().split("\n")[:2] == ["B", ""]
 
 
 def test_a_worker_of_beam_translates_one_batch_at_a_time(
     tmp_path: Path, parts: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from trainer.beam_inference import TranslationHandler
+    from trainer.bulk_translation.apache_beam_job import TranslationHandler
 
     busy = threading.Lock()
 
@@ -293,7 +303,7 @@ def test_a_worker_of_beam_translates_one_batch_at_a_time(
         busy.release()
         return shout(text)
 
-    monkeypatch.setattr("trainer.translation._batches_at_once", lambda: 4)
+    monkeypatch.setattr("trainer.inference.batching._batches_at_once", lambda: 4)
     (tmp_path / "long").write_text("x\n" * 8 * 64)
     blocks = list_blocks([str(tmp_path / "long")], 8 * 64, StoredModel(None))
     handler = TranslationHandler(StoredModel(None), parts)

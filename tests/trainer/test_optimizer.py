@@ -10,11 +10,11 @@ import pytest
 import tensorflow as tf
 
 from model.config import TransformerConfig
-from trainer.checkpoints import restore_latest, save_checkpoint
 from trainer.config import TrainingConfig
-from trainer.input import distribute
-from trainer.learner import Learner
-from trainer.optimizer import Adam
+from trainer.data.input_pipeline import distribute
+from trainer.runs.checkpoints import restore_latest, save_checkpoint
+from trainer.training.optimizer import Adam
+from trainer.training.train_step import Learner
 
 MakeLearner = Callable[..., Learner]
 DECAY = 0.75

@@ -6,9 +6,9 @@ import pytest
 
 from model.config import SearchConfig, TransformerConfig
 from pipeline.dataset.schema import PADDING_ID, Dataset
-from trainer import rehearsal
 from trainer.config import TrainingConfig
-from trainer.input import make_buckets, training_batches
+from trainer.data.input_pipeline import make_buckets, training_batches
+from trainer.training import dry_run
 
 
 def test_the_second_update_of_the_widest_bucket_tells_speed_and_time(
@@ -18,7 +18,7 @@ def test_the_second_update_of_the_widest_bucket_tells_speed_and_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock = iter([0.0, 100.0, 200.0, 204.0])  # two updates, of 100 and of 4 seconds
-    monkeypatch.setattr(rehearsal, "time", types.SimpleNamespace(monotonic=lambda: next(clock)))
+    monkeypatch.setattr(dry_run, "time", types.SimpleNamespace(monotonic=lambda: next(clock)))
     usage = types.SimpleNamespace(ru_maxrss=3 * 2**20)  # KiB
     monkeypatch.setattr(resource, "getrusage", lambda _: usage)
     training = TrainingConfig(
@@ -27,7 +27,7 @@ def test_the_second_update_of_the_widest_bucket_tells_speed_and_time(
         tokens_per_batch=210,
         train_steps=500,
     )
-    text = rehearsal.rehearse(tiny_transformer, training, SearchConfig(), tiny_dataset)
+    text = dry_run.rehearse(tiny_transformer, training, SearchConfig(), tiny_dataset)
     buckets = make_buckets(tiny_dataset, "train", tokens_per_batch=210, parts=1)
     _, second = training_batches(buckets[-1:], seed=training.seed).take(2)
     tokens = sum(int((ids.numpy() != PADDING_ID).sum()) for ids in second.values())

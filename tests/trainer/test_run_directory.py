@@ -10,9 +10,9 @@ from model.config import SearchConfig, TransformerConfig
 from pipeline.common import cli, storage
 from pipeline.common.errors import UserError
 from pipeline.dataset.schema import Dataset
-from trainer import run_directory
 from trainer.config import TrainingConfig
-from trainer.run_directory import Run, alone_in, check_dataset, load_run, open_run
+from trainer.runs import run_directory
+from trainer.runs.run_directory import Run, alone_in, check_dataset, load_run, open_run
 
 # Every field has another value than its default, so that a field which is lost would be noticed.
 TRANSFORMER = TransformerConfig(

@@ -15,10 +15,10 @@ from pipeline.common.errors import UserError
 from pipeline.dataset.tfrecord import read_records
 from tests.trainer import c_api
 from tests.trainer.test_translator import SENTENCES, WILD
-from trainer import warmup
-from trainer.saved_model import WITH_PREFIX, load_saved_model, save_translator
-from trainer.translation import translate_all
-from trainer.translator import Translator
+from trainer.exporters import warmup
+from trainer.exporters.saved_model import WITH_PREFIX, load_saved_model, save_translator
+from trainer.inference.batching import translate_all
+from trainer.inference.translator import Translator
 
 KINDS = {tf.string: "string", tf.float32: "float", tf.int32: "int"}
 

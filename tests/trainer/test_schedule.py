@@ -4,7 +4,7 @@ import keras
 import pytest
 import tensorflow as tf
 
-from trainer.schedule import LearningRateSchedule, learning_rate
+from trainer.training.learning_rate import LearningRateSchedule, learning_rate
 
 
 @pytest.mark.parametrize(

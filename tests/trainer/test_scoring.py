@@ -5,8 +5,8 @@ import pytest
 import tensorflow as tf
 
 from pipeline.dataset.schema import Dataset
-from trainer import scoring
-from trainer.translator import Translator
+from trainer.inference import scoring
+from trainer.inference.translator import Translator
 
 PAIRS = [
     ("The old dog sleeps.", "Der alte Hund schl\u00e4ft."),

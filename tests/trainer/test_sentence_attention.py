@@ -7,16 +7,16 @@ import pytest
 
 from model.attention_maps import AttentionMaps
 from model.config import SearchConfig
-from trainer.run_directory import Run
-from trainer.sentence_attention import (
+from trainer.inference.batching import translate_all
+from trainer.inference.sentence_attention import (
     END,
     START,
     SentenceAttention,
     attend_to_sentences,
     attention_image,
 )
-from trainer.translation import translate_all
-from trainer.translator import Translator, make_transformer, make_translator
+from trainer.inference.translator import Translator, make_transformer, make_translator
+from trainer.runs.run_directory import Run
 
 SENTENCES = ["The old dog sleeps.", "Why?"]
 HEADS = 2

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from pipeline.common import cli
-from trainer import startup, task
+from trainer import task
 from trainer.config import TrainingConfig
-from trainer.startup import parts_at_once, restart_with_huge_pages, start_tensorflow
+from trainer.runtime import startup
+from trainer.runtime.startup import parts_at_once, restart_with_huge_pages, start_tensorflow
 
 ONEDNN = "TF_ENABLE_ONEDNN_OPTS"
 x86 = pytest.mark.skipif(platform.machine() != "x86_64", reason="oneDNN is asked for on x86 alone")
@@ -29,7 +30,7 @@ def unset(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 def test_large_products_go_to_onednn_on_any_x86(unset: pytest.MonkeyPatch) -> None:
     script = """
 import os
-from trainer.startup import start_tensorflow
+from trainer.runtime.startup import start_tensorflow
 start_tensorflow()
 from tensorflow.python.util import _pywrap_util_port
 print(os.environ["TF_ENABLE_ONEDNN_OPTS"], _pywrap_util_port.IsMklEnabled())

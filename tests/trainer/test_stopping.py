@@ -20,11 +20,11 @@ from tests.trainer.scripted import (
     steps,
     telemetry,
 )
-from trainer import stopping
-from trainer.checkpoints import list_checkpoints
 from trainer.config import TrainingConfig
-from trainer.stopping import InputWatchdog, StopOnNonFinite, StopOnSignal, StopTogether
-from trainer.telemetry import MetricsWriter
+from trainer.runs.checkpoints import list_checkpoints
+from trainer.runs.metrics_log import MetricsWriter
+from trainer.training import stopping
+from trainer.training.stopping import InputWatchdog, StopOnNonFinite, StopOnSignal, StopTogether
 
 NAN = (math.nan, 1.0, 10.0, 10.0, 1.0)
 OVERFLOW = (2.0, math.inf, 10.0, 10.0, 1.0)  # the scripted learner's way to overflow

@@ -7,8 +7,8 @@ import pytest
 import tensorflow as tf
 
 from pipeline.common.errors import UserError
-from trainer import strategy
-from trainer.strategy import any_worker, is_chief, make_strategy, require_same_step
+from trainer.runtime import strategy
+from trainer.runtime.strategy import any_worker, is_chief, make_strategy, require_same_step
 
 WORKERS = {"worker": ["a:1", "b:1"]}
 

@@ -10,9 +10,9 @@ from model.config import TransformerConfig
 from model.transformer import Transformer
 from tests.integration.commands import refuse, succeed
 from tests.trainer.experiments import differences
-from trainer.comparison import Comparison, compare, count_parameters, describe
-from trainer.flagfiles import read_flagfiles
-from trainer.paper import BASE, TABLE_3, PaperRow, training_flops
+from trainer.paper.flagfiles import read_flagfiles
+from trainer.paper.parameter_counts import Comparison, compare, count_parameters, describe
+from trainer.paper.results import BASE, TABLE_3, PaperRow, training_flops
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from trainer.telemetry import MetricsWriter, Progress, duration, read_metric
+from trainer.runs.metrics_log import MetricsWriter, Progress, duration, read_metric
 
 
 def rows_of(run_dir: Path) -> list[dict[str, float]]:
@@ -94,7 +94,7 @@ def test_progress_without_a_terminal_tells_the_time_left(
 ) -> None:
     """The rate is this session's: 10 updates in 20 seconds leave 80 for the other 40."""
     now = iter([100.0, 120.0])
-    monkeypatch.setattr("trainer.telemetry.time.monotonic", lambda: next(now))
+    monkeypatch.setattr("trainer.runs.metrics_log.time.monotonic", lambda: next(now))
     progress = Progress(total=100, done=50, unit="step")
     progress.advance(10)
     with caplog.at_level(logging.INFO, logger="absl"):

@@ -8,8 +8,8 @@ from pipeline.cleaning.normalization import normalize
 from pipeline.dataset.schema import END_ID, PADDING_ID, UNKNOWN_ID
 from pipeline.subwords.encoding import Subwords, load_subwords
 from tests.trainer.datasets import builtin_splits, learn_subwords
-from trainer import text_ops
-from trainer.text_ops import TextOps, load_text_ops
+from trainer.inference import tokenization
+from trainer.inference.tokenization import TextOps, load_text_ops
 
 HARD_LINES = [
     "",
@@ -101,7 +101,7 @@ def test_normalisation_is_that_of_the_pipeline() -> None:
         "\U0001f600",
     ]
     lines = ["".join(dice.choices(alphabet, k=dice.randrange(12))) for _ in range(3000)]
-    normal = text_ops._normalize(tf.constant(lines)).numpy()
+    normal = tokenization._normalize(tf.constant(lines)).numpy()
     for line, received in zip(lines, normal, strict=True):
         assert received.decode() == normalize(line), ascii(line)
 

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from trainer import translation
-from trainer.translation import Translation, translate_all
+from trainer.inference import batching
+from trainer.inference.batching import Translation, translate_all
 
 
 def shout(text: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -46,7 +46,7 @@ def test_batches_are_translated_at_once_as_many_as_there_are_cores(
         meeting.wait()
         return shout(text)
 
-    monkeypatch.setattr("trainer.translation._batches_at_once", lambda: 3)
+    monkeypatch.setattr("trainer.inference.batching._batches_at_once", lambda: 3)
     assert len(translate_all(meet, ["x"] * 3 * 64)) == 3 * 64
 
 
@@ -56,4 +56,4 @@ def test_a_gpu_has_one_batch_at_once_and_each_core_one(
 ) -> None:
     monkeypatch.setattr(tf.config, "list_logical_devices", lambda _: ["a device"] * gpus)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 2, 5}, raising=False)
-    assert translation._batches_at_once() == expected
+    assert batching._batches_at_once() == expected

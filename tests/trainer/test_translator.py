@@ -13,12 +13,12 @@ from model.transformer import Transformer
 from pipeline.common.errors import UserError
 from pipeline.dataset.schema import END_ID, PADDING_ID, Dataset
 from tests.trainer.datasets import VOCABULARY_SIZE
-from trainer.checkpoints import save_checkpoint
 from trainer.config import TrainedModel, TrainedModels, TrainingConfig
-from trainer.learner import Learner
-from trainer.run_directory import Run, open_run
-from trainer.translation import translate_all
-from trainer.translator import Translator, load_translator, make_translator
+from trainer.inference.batching import translate_all
+from trainer.inference.translator import Translator, load_translator, make_translator
+from trainer.runs.checkpoints import save_checkpoint
+from trainer.runs.run_directory import Run, open_run
+from trainer.training.train_step import Learner
 
 BEAM_SIZE = 2
 WILD = [

@@ -5,13 +5,13 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from trainer.checkpoints import list_best, list_checkpoints
-from trainer.pages import heads
+from trainer.inference.sentence_attention import SentenceAttention
+from trainer.pages import attention_viewer
 from trainer.pages.charts import Curve, Points, line_chart
 from trainer.pages.html import escape, page, table
-from trainer.run_directory import Run
-from trainer.sentence_attention import SentenceAttention
-from trainer.telemetry import duration, read_metrics
+from trainer.runs.checkpoints import list_best, list_checkpoints
+from trainer.runs.metrics_log import duration, read_metrics
+from trainer.runs.run_directory import Run
 
 
 class Chart(NamedTuple):
@@ -66,12 +66,12 @@ def report_page(
         "Curves": _curves(read_metrics(run.directory)),
         "Checkpoints": _checkpoints(run),
         "Translations": _samples(samples),
-        "Attention": heads.viewers(seen),
+        "Attention": attention_viewer.viewers(seen),
         "Configuration": _configuration(run),
         "Data": f"<pre>{escape(card)}</pre>",
     }
     title = f"{run.directory.name}: {languages}"
-    return page(title, sections, scripts=["charts.js", "heads.js"])
+    return page(title, sections, scripts=["charts.js", "attention_viewer.js"])
 
 
 def _results(run: Run) -> str:

@@ -7,8 +7,8 @@ import numpy as np
 
 from model.attention_maps import AttentionMaps
 from tests.trainer.pages.parsing import Page
-from trainer.pages.heads import viewers
-from trainer.sentence_attention import END, START, SentenceAttention
+from trainer.inference.sentence_attention import END, START, SentenceAttention
+from trainer.pages.attention_viewer import viewers
 
 LAYERS, HEADS, SOURCE, TARGET = 2, 3, 4, 5
 

@@ -18,7 +18,7 @@ def test_page_has_its_title_and_sections_in_order() -> None:
 
 
 def test_page_holds_its_style_and_scripts_and_loads_nothing() -> None:
-    parsed = Page(page("Title", {}, scripts=["charts.js", "heads.js"]))
+    parsed = Page(page("Title", {}, scripts=["charts.js", "attention_viewer.js"]))
     assert parsed.loads() == []
     assert "prefers-color-scheme: dark" in parsed.texts("style")[0]
     (script,) = parsed.texts("script")

@@ -6,10 +6,10 @@ from collections.abc import Callable
 import pytest
 
 from tests.trainer.pages.parsing import Page
-from trainer.checkpoints import save_best, save_checkpoint
-from trainer.learner import Learner
 from trainer.pages.run_report import CHARTS, report_page
-from trainer.run_directory import Run
+from trainer.runs.checkpoints import save_best, save_checkpoint
+from trainer.runs.run_directory import Run
+from trainer.training.train_step import Learner
 
 SAMPLES = [{"source": "a", "reference": "b", "translation": "c"}]
 

@@ -1,0 +1,1 @@
+"""Translating large files: blocks of lines, locally or as an Apache Beam job."""

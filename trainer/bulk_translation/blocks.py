@@ -1,0 +1,241 @@
+"""Translating a text of any size: in blocks of lines, so that nothing done is done again.
+
+Each block becomes a part, a file named by its first line and by what decides its content, the model
+and the lines. Whoever runs again, after a kill or with some lines changed, finds the parts that are
+still right. At the end the parts become the output, in order. Blocks are independent, so any number
+of workers may translate them.
+"""
+
+import contextlib
+import dataclasses
+import hashlib
+import itertools
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from model.config import SearchConfig
+from pipeline.common import storage
+from pipeline.common.errors import UserError
+from trainer.config import TrainedModels
+from trainer.runs.run_directory import load_run
+from trainer.runtime.startup import start_tensorflow
+
+if TYPE_CHECKING:
+    from trainer.inference.batching import Translate, Translation
+
+
+@dataclasses.dataclass(frozen=True)
+class Model:
+    """What to translate with: an exported model, or checkpoints of runs and how to search.
+
+    With prefixes, it takes what translations begin with as well. A pinned model can be loaded only
+    as long as it is what it was then, so that all workers have the same, whenever they start.
+
+    Raises:
+        UserError: also later, on use: there is no such model.
+    """
+
+    saved_model: str | None
+    trained: TrainedModels = TrainedModels()
+    search: SearchConfig = SearchConfig()
+    with_prefixes: bool = False
+    pin: bytes | None = None
+
+    def pinned(self) -> "Model":
+        """Returns the model as it is now."""
+        return dataclasses.replace(self, pin=self.identity())
+
+    def load(self) -> "Translate":
+        """Returns the function that translates."""
+        start_tensorflow(for_search=True)
+        from trainer.exporters.saved_model import DEFAULT_SIGNATURE, WITH_PREFIX, load_saved_model
+        from trainer.inference.translator import load_translator
+
+        if self.pin and self.pin != self.identity():
+            place = self.saved_model or ", ".join(self.trained.run_dirs)
+            raise UserError(
+                f"the model in {place} has changed since this command began, and some text is "
+                "translated: wait until it is finished, and run the same command again"
+            )
+        if self.saved_model:
+            signature = WITH_PREFIX if self.with_prefixes else DEFAULT_SIGNATURE
+            return load_saved_model(self.saved_model, signature)
+        run = load_run(self.trained.run_dir)
+        translator, _ = load_translator(run, self.trained, self.search)
+        if self.with_prefixes:  # functions of our own keep the translator alive
+            return lambda text, prefix: translator.translate_with_prefix(text, prefix)
+        if self.search.n_best > 1:
+            return lambda text: translator.translate_nbest(text)
+        return lambda text: translator.translate(text)
+
+    def identity(self) -> bytes:
+        """Returns a digest of all that decides a translation: the weights and the search."""
+        start_tensorflow(for_search=True)
+        from trainer.exporters.saved_model import find_fingerprint
+        from trainer.runs.checkpoints import find_checkpoint
+
+        if self.saved_model:
+            return hashlib.sha256(find_fingerprint(self.saved_model).read_bytes()).digest()
+        digest = hashlib.sha256(repr(self.search).encode())
+        for run_dir in self.trained.run_dirs:
+            checkpoint = find_checkpoint(Path(run_dir), self.trained.checkpoint)
+            digest.update((checkpoint.path / "weights.npz").read_bytes())
+        return digest.digest()
+
+
+@dataclasses.dataclass(frozen=True)
+class Lines:
+    """Where some lines of a file are: bytes."""
+
+    path: str
+    start: int
+    size: int
+
+    def read(self) -> list[str]:
+        """Returns the lines."""
+        data = storage.read_range(self.path, self.start, self.size)
+        return _decode(data, self.path, before=self.start)
+
+
+@dataclasses.dataclass(frozen=True)
+class TextBlock:
+    """Some sentences, and the name of the part that will hold their translations.
+
+    columns: their text, and their prefixes, if they have any.
+    first: how many sentences of the text come before them.
+    """
+
+    name: str
+    columns: tuple[Lines, ...]
+    lines: int
+    first: int
+
+
+def check_output(path: str, *, begun: bool) -> None:
+    """Checks that translations may be written to a file, before any is made.
+
+    Args:
+        path: the file.
+        begun: whether its parts may be there still, left between writing it and deleting them.
+
+    Raises:
+        UserError: it is a folder, or exists.
+    """
+    if path.endswith("/") or Path(path).is_dir():
+        raise UserError(f"{path} is a folder: expected a file to write translations to")
+    if storage.is_file(path) and not begun:
+        raise UserError(f"{path} exists: delete it, or write to another file")
+
+
+def read_blocks(
+    files: Sequence[BinaryIO], block_lines: int, names: Sequence[str]
+) -> Iterator[list[list[str]]]:
+    r"""Yields the lines of parallel files, `block_lines` of each at a time, split on "\n" alone.
+
+    Raises:
+        UserError: a line is not UTF-8, or one file has fewer lines; says which.
+    """
+    for number in itertools.count():
+        data = [b"".join(itertools.islice(file, block_lines)) for file in files]
+        if not any(data):
+            return
+        before = number * block_lines
+        columns = [
+            _decode(each, name, before=before) for each, name in zip(data, names, strict=True)
+        ]
+        lengths = [len(column) for column in columns]
+        if min(lengths) < max(lengths):
+            shorter, longer = (names[lengths.index(end(lengths))] for end in (min, max))
+            raise UserError(
+                f"{shorter} ends after line {before + min(lengths)} and {longer} goes on: "
+                "expected line n of one to belong to line n of the other"
+            )
+        yield columns
+
+
+def list_blocks(paths: Sequence[str], block_lines: int, model: Model) -> list[TextBlock]:
+    """Reads a text, and the prefixes of its translations if it has any, once.
+
+    Raises:
+        UserError: as `read_blocks`, or there is no such model.
+    """
+    identity, starts, first = model.pin or model.identity(), [0 for _ in paths], 0
+    blocks: list[TextBlock] = []
+    with contextlib.ExitStack() as stack:
+        files = [stack.enter_context(storage.open_file(path)) for path in paths]
+        for columns in read_blocks(files, block_lines, paths):
+            data = b"".join(_digest("\n".join(lines).encode()) for lines in columns)
+            name = f"{first:09d}-{_digest(identity + data).hex()[:16]}.txt"
+            ends = [file.tell() for file in files]
+            places = zip(paths, starts, ends, strict=True)
+            lines = tuple(Lines(path, start, end - start) for path, start, end in places)
+            blocks.append(TextBlock(name, lines, len(columns[0]), first))
+            starts, first = ends, first + len(columns[0])
+    return blocks
+
+
+def translate_block(
+    block: TextBlock, folder: str, translate: "Translate", *, batches_at_once: int | None = None
+) -> None:
+    """Translates a block into its part in `folder`, which then exists as a whole."""
+    columns = [lines.read() for lines in block.columns]
+    translations = translate_lines(columns, translate, batches_at_once=batches_at_once)
+    storage.write_atomically(f"{folder}/{block.name}", to_text(translations, block.first))
+
+
+def translate_lines(
+    columns: Sequence[Sequence[str]],
+    translate: "Translate",
+    *,
+    batches_at_once: int | None = None,
+) -> "list[Translation]":
+    """Translates sentences, with prefixes or without; see `translate_all`."""
+    from trainer.inference.batching import translate_all
+
+    return translate_all(translate, *columns, batches_at_once=batches_at_once)
+
+
+def to_text(translations: "Sequence[Translation]", first: int) -> bytes:
+    """Returns translations as lines; one with a line end in it stays one line.
+
+    The n best have Moses' format, a line each, "number ||| translation ||| score"; the number is
+    the sentence's, which begins at `first`.
+    """
+    lines = []
+    for number, translation in enumerate(translations, first):
+        if translation.n_best:
+            lines += [f"{number} ||| {text} ||| {score:.4f}" for text, score in translation.n_best]
+        else:
+            lines.append(translation.text)
+    return "".join(f"{line.replace(chr(10), ' ')}\n" for line in lines).encode()
+
+
+def join_parts(blocks: Sequence[TextBlock], folder: str, output: str) -> None:
+    """Writes the parts in order to `output`, which then exists as a whole, and deletes them."""
+    parts = (storage.read(f"{folder}/{block.name}") for block in blocks)
+    storage.write_atomically(output, parts)
+    storage.delete(folder)
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.sha256(data).digest()
+
+
+def _decode(data: bytes, name: str, *, before: int) -> list[str]:
+    """Returns the lines of a part of a file; a byte order mark begins no text, only a file.
+
+    Args:
+        data: the part, of whole lines.
+        name: the file.
+        before: how many lines, or bytes, come before it.
+    """
+    try:
+        text = data.decode("utf-8" if before else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = before + 1 + error.object[: error.start].count(b"\n")
+        raise UserError(
+            f"{name} line {line} is not UTF-8 (byte {error.object[error.start]:#04x}); "
+            "convert it, for example with iconv"
+        ) from error
+    return text.removesuffix("\n").split("\n") if data else []

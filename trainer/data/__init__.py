@@ -1,0 +1,1 @@
+"""Batches and sentences read from a dataset directory."""

@@ -1,0 +1,1 @@
+"""Exports of a trained model: SavedModel for TF Serving, CTranslate2."""

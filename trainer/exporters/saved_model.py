@@ -1,0 +1,133 @@
+"""The SavedModel: a translator's graph, weights and subwords, for TF Serving or any TensorFlow.
+
+Its five signatures are the methods of `trainer.inference.translator.Translator`. Loading it requires
+only TensorFlow and TensorFlow Text.
+"""
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from pipeline.common import storage
+from pipeline.common.errors import UserError
+from pipeline.dataset.schema import END_ID, write_atomically
+from trainer.exporters import warmup
+from trainer.inference.batching import Translate
+from trainer.inference.translator import Translator
+from trainer.runtime.startup import silent_stderr
+
+DEFAULT_SIGNATURE = "serving_default"
+WITH_PREFIX = "translate_with_prefix"
+_WARMUP_WORDS = (1, 16, 48)  # of the sentences of a warm-up request
+
+
+class ServedTranslator(tf.Module):
+    """A translator whose weights are stored in a type of their own, for saving.
+
+    Whatever the type, the arithmetic is float32: weights are cast once for each request. What reads
+    weights is a function of them, so that signatures which call the same one share its graph.
+    """
+
+    def __init__(self, translator: Translator, weights: str) -> None:
+        """Copies the weights of all its models as "float32", "bfloat16" or "float16"."""
+        super().__init__(name="translator")
+        variables = [each for model in translator.models for each in model.variables]
+        self.weights = [
+            tf.Variable(tf.cast(each.value, weights), trainable=False, name=each.path)
+            for each in variables
+        ]
+        self.text_ops = [translator.source_ops, translator.target_ops]
+        served = copy.copy(translator)
+        for name in ("search_best", "search_n_best", "token_log_probs"):
+            method = getattr(translator, name)
+            setattr(served, name, self._with_stored_weights(method, variables))
+        # Signatures hold it weakly; an attribute like the others would be saved, weights and all.
+        object.__setattr__(self, "_served", served)
+        self.functions = {
+            DEFAULT_SIGNATURE: served.translate,
+            "translate_nbest": served.translate_nbest,
+            WITH_PREFIX: served.translate_with_prefix,
+            "score": served.score,
+            "translate_ids": served.translate_ids,
+        }
+
+    def _with_stored_weights(
+        self, method: tf.types.experimental.PolymorphicFunction, variables: list[keras.Variable]
+    ) -> Callable[..., Any]:
+        """Returns a method of the translator that reads our weights instead of its own."""
+        weights = [tf.TensorSpec(each.shape, tf.float32) for each in variables]
+
+        @tf.function(input_signature=[weights, *method.input_signature], autograph=False)
+        def call(weights: list[tf.Tensor], *inputs: tf.Tensor) -> Any:
+            stored = zip(variables, weights, strict=True)
+            with keras.StatelessScope(state_mapping=stored):
+                return method.python_function(*inputs)
+
+        return lambda *inputs: call([tf.cast(each, tf.float32) for each in self.weights], *inputs)
+
+
+def save_translator(translator: Translator, directory: Path, *, weights: str) -> None:
+    """Writes a SavedModel with requests that warm TF Serving up.
+
+    Args:
+        translator: a trained model.
+        directory: does not exist yet.
+        weights: type that weights are stored in, "float32", "bfloat16" or "float16".
+    """
+    served = ServedTranslator(translator, weights)
+    tf.saved_model.save(served, str(directory), signatures=served.functions)
+    sentences = tf.constant([" ".join(["a"] * words) for words in _WARMUP_WORDS])
+    requests = warmup.warmup_requests(
+        {
+            DEFAULT_SIGNATURE: {"text": sentences},
+            "translate_nbest": {"text": sentences},
+            WITH_PREFIX: {"text": sentences, "prefix": sentences},
+            "score": {"text": sentences, "translation": sentences},
+            "translate_ids": {"tokens": tf.constant([[END_ID]])},
+        }
+    )
+    path = directory / warmup.PATH
+    path.parent.mkdir()
+    write_atomically(str(path), requests)
+
+
+def find_fingerprint(directory: str) -> Path:
+    """Returns the file of a SavedModel in `directory` that no two exports have alike.
+
+    Raises:
+        UserError: if there is none.
+    """
+    if not (Path(directory) / "saved_model.pb").exists():
+        versions = sorted(path.parent for path in Path(directory).glob("*/saved_model.pb"))
+        remedy = (
+            f"did you mean {versions[-1]}?"
+            if versions
+            else f"make one with python -m trainer.export --output_dir={directory} --run_dir=…"
+        )
+        if storage.is_url(directory):
+            remedy = "copy it from the store to a folder first"
+        raise UserError(f"no SavedModel in {directory} (it has no saved_model.pb): {remedy}")
+    return Path(directory) / "fingerprint.pb"
+
+
+def load_saved_model(directory: str, signature: str = DEFAULT_SIGNATURE) -> Translate:
+    """Loads a signature of what `trainer.export` wrote, with the Text ops that it needs.
+
+    Raises:
+        UserError: if there is no SavedModel in `directory`, or it was exported without it.
+    """
+    find_fingerprint(directory)
+    with silent_stderr():
+        model = tf.saved_model.load(directory)
+    if signature not in model.signatures:
+        raise UserError(
+            f"the SavedModel in {directory} has no signature {signature}, only "
+            f"{', '.join(model.signatures)}: export it again with python -m trainer.export"
+        )
+    function = model.signatures[signature]
+    function.keep_alive = model  # a signature alone would let go of the variables
+    return function

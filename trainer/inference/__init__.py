@@ -1,0 +1,1 @@
+"""Translating and scoring sentences with a trained model."""

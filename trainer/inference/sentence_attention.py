@@ -1,0 +1,89 @@
+"""What a trained model attends to while it translates a sentence, with its subwords."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+import tensorflow as tf
+from absl import logging
+
+from model.attention_maps import AttentionMaps, attention_maps
+from pipeline.dataset.schema import PADDING_ID, SIDES
+from pipeline.subwords.encoding import Subwords, load_subwords
+from trainer.inference.translator import Translator
+from trainer.runs.run_directory import Run
+
+START = "⟨start⟩"
+END = "⟨end⟩"
+
+
+@dataclasses.dataclass(frozen=True)
+class SentenceAttention:
+    """A sentence, its translation, and the weights behind it.
+
+    source, target: subwords, with the end symbol.
+    maps: float32 arrays of this sentence alone, `[N, H, queries, keys]`.
+    """
+
+    text: str
+    translation: str
+    source: list[str]
+    target: list[str]
+    maps: AttentionMaps
+
+    @property
+    def target_read(self) -> list[str]:
+        """What the decoder reads at each position: the start symbol, then what it wrote before."""
+        return [START, *self.target[:-1]]
+
+
+def attend_to_sentences(
+    run: Run, translator: Translator, sentences: Sequence[str]
+) -> list[SentenceAttention]:
+    """Translates sentences one by one and returns all attention weights.
+
+    Args:
+        run: for its subwords.
+        translator: the run's model.
+        sentences: text, one sentence each.
+    """
+    source, target = (load_subwords(run.subwords_path(side)) for side in SIDES)
+    return [_attend(translator, source, target, sentence) for sentence in sentences]
+
+
+def attention_image(maps: AttentionMaps, kind: str, *, pixels: int = 4) -> np.ndarray:
+    """Returns one kind of maps as a picture: a row for each layer, a column for each head.
+
+    Args:
+        maps: of one sentence, `[N, H, queries, keys]`.
+        kind: a field of `AttentionMaps`.
+        pixels: height and width of a weight.
+
+    Returns:
+        uint8 `[1, height, width, 1]`, as TensorBoard wants it; white is 0, black is 1.
+    """
+    weights = np.asarray(getattr(maps, kind))
+    framed = np.pad(weights, ((0, 0), (0, 0), (0, 1), (0, 1)), constant_values=0.3)
+    layers, heads, rows, columns = framed.shape
+    picture = framed.transpose(0, 2, 1, 3).reshape(layers * rows, heads * columns)
+    picture = picture.repeat(pixels, axis=0).repeat(pixels, axis=1)
+    return (255 * (1 - picture)).astype(np.uint8)[None, :, :, None]
+
+
+def _attend(
+    translator: Translator, source: Subwords, target: Subwords, sentence: str
+) -> SentenceAttention:
+    source_ids, (cut,) = translator.source_ids(tf.constant([sentence]))
+    if cut:
+        logging.warning("a sentence was longer than --max_source_length and cut there")
+    found = translator.search_ids(source_ids).tokens[:, 0]
+    target_ids = found[:, : tf.math.count_nonzero(found[0] != PADDING_ID)]
+    maps = attention_maps(translator.transformer, source_ids, target_ids)
+    (translation,) = translator.target_ops.detokenize(target_ids).numpy()
+    return SentenceAttention(
+        text=sentence,
+        translation=translation.decode("utf-8"),
+        source=[*source.pieces(source_ids[0, :-1].numpy()), END],
+        target=[*target.pieces(target_ids[0, :-1].numpy()), END],
+        maps=AttentionMaps(*(np.asarray(weights)[:, 0] for weights in maps)),
+    )

@@ -1,0 +1,130 @@
+"""Subwords as TensorFlow ops, so that a served model takes and gives text.
+
+The same ids as `pipeline.subwords.encoding`, by the TensorFlow Text ops that TF Serving links.
+"""
+
+import abc
+import hashlib
+from pathlib import Path
+
+import tensorflow as tf
+import tensorflow_text
+from tensorflow_text.python.ops import sentencepiece_tokenizer
+
+from pipeline.dataset.schema import END_ID, PADDING_ID
+from pipeline.subwords import wordpiece
+from pipeline.subwords.encoding import is_wordpiece
+from trainer.runtime.startup import silent_stderr
+
+
+class TextOps(tf.Module, abc.ABC):
+    """Text to ids and back, within a graph."""
+
+    def tokenize(self, text: tf.Tensor) -> tf.Tensor:
+        """Returns the ids of `text`, string `[B]`, as int32 `[B, S]`, end symbols included."""
+        ids = self._tokenize(_normalize(text))
+        end = tf.fill((tf.size(text), 1), END_ID)
+        return tf.concat([ids, end], axis=1).to_tensor(PADDING_ID)
+
+    def detokenize(self, ids: tf.Tensor) -> tf.Tensor:
+        """Returns the text, string `[B]`, of ids, int32 `[B, T]`, without end and padding."""
+        return self._detokenize(tf.ragged.boolean_mask(ids, ids > END_ID))
+
+    @abc.abstractmethod
+    def _tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
+        """Returns int32 ragged `[B, None]`."""
+
+    @abc.abstractmethod
+    def _detokenize(self, ids: tf.RaggedTensor) -> tf.Tensor:
+        """Returns string `[B]`."""
+
+
+class BytePairOps(TextOps):
+    """SentencePiece's own ops."""
+
+    def __init__(self, path: str) -> None:
+        """Loads a SentencePiece model file, which becomes part of the graph."""
+        super().__init__(name="byte_pairs")
+        model = Path(path).read_bytes()
+        with silent_stderr():  # it announces every model that does not normalise
+            self._tokenizer = tensorflow_text.SentencepieceTokenizer(model, out_type=tf.int32)
+            self._tokenizer._model_resource = _LastingModel(model, name=None)
+
+    def _tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
+        return self._tokenizer.tokenize(text)
+
+    def _detokenize(self, ids: tf.RaggedTensor) -> tf.Tensor:
+        return self._tokenizer.detokenize(ids)
+
+
+class _LastingModel(sentencepiece_tokenizer._SentencepieceModelResource):
+    """TF Text's resource, but by a name: without one, `keras.utils.set_random_seed` deletes it."""
+
+    def _create_resource(self) -> tf.Tensor:
+        name = hashlib.sha256(self._model).hexdigest()
+        create = sentencepiece_tokenizer.gen_sentencepiece_tokenizer.sentencepiece_op
+        return create(model=self._model, shared_name=name)
+
+
+class WordpieceOps(TextOps):
+    """Wordpiece on words marked with "▁", as `pipeline.subwords.wordpiece` describes."""
+
+    def __init__(self, path: str) -> None:
+        """Loads a vocabulary file, which becomes part of the graph."""
+        super().__init__(name="wordpieces")
+        pieces = Path(path).read_text("utf-8").removesuffix("\n").split("\n")
+        self._tokenizer = wordpiece.tokenizer(pieces)
+        self._pieces = tf.constant(pieces)
+
+    def _tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
+        words = tf.strings.split(text)  # [B, words]; by " " would make one word of no text
+        marked = tf.ragged.map_flat_values(lambda word: wordpiece.MARK + word, words)
+        ids = self._tokenizer.tokenize(marked)  # [B, words, pieces]
+        return tf.cast(ids.merge_dims(1, 2), tf.int32)
+
+    def _detokenize(self, ids: tf.RaggedTensor) -> tf.Tensor:
+        pieces = tf.ragged.map_flat_values(lambda id: tf.gather(self._pieces, id), ids)
+        bare = tf.ragged.map_flat_values(
+            lambda piece: tf.strings.regex_replace(piece, f"^{wordpiece.JOINER}", ""), pieces
+        )
+        joined = tf.strings.reduce_join(bare, axis=-1)
+        return tf.strings.regex_replace(
+            tf.strings.regex_replace(joined, wordpiece.MARK, " "), "^ +", ""
+        )
+
+
+def load_text_ops(path: str | Path) -> TextOps:
+    """Returns the ops for the subwords in a file which `pipeline.subwords.encoding` named."""
+    return WordpieceOps(str(path)) if is_wordpiece(path) else BytePairOps(str(path))
+
+
+def cut_ids(tokens: tf.Tensor, longest: int) -> tuple[tf.Tensor, tf.Tensor]:
+    """Cuts sentences of ids to at most `longest` tokens, the last of them the end symbol.
+
+    Args:
+        tokens: int32 `[B, S]`, each ending in the end symbol, then padding.
+        longest: tokens, at least 1.
+
+    Returns:
+        int32 `[B, min(S, longest)]`, and the number of tokens cut off each, int32 `[B]`.
+        `[[5, 6, 7, 1], [8, 1, 0, 0]]` cut to 3 gives `[[5, 6, 1], [8, 1, 0]]` and `[1, 0]`.
+    """
+    kept = tokens[:, :longest]
+    cut = count_ids(tokens) - count_ids(kept)
+    last = tf.range(tf.shape(kept)[1]) == longest - 1
+    return tf.where(last & (cut > 0)[:, None], END_ID, kept), cut
+
+
+def count_ids(tokens: tf.Tensor) -> tf.Tensor:
+    """Counts the tokens of each sentence, int32 `[B]`, of ids `[B, S]`."""
+    return tf.math.count_nonzero(tokens, axis=1, dtype=tf.int32)
+
+
+def _normalize(text: tf.Tensor) -> tf.Tensor:
+    """Does what `cleaning.normalization.normalize` does; invalid UTF-8 becomes U+FFFD."""
+    valid = tf.strings.unicode_transcode(text, "UTF-8", "UTF-8")
+    composed = tensorflow_text.normalize_utf8(valid, "NFC")
+    unmarked = tf.strings.regex_replace(composed, "\u2581", "_")
+    return tf.strings.regex_replace(
+        tf.strings.regex_replace(unmarked, r"[ \t\n\r\f\v]+", " "), "^ | $", ""
+    )

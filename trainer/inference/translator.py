@@ -1,0 +1,260 @@
+"""Text to text in one graph: subwords, encoder, beam search, subwords back (§6.1).
+
+Evaluation, `trainer.translate` and the exported SavedModel all run this module, so they give the
+same translations. Any bytes are taken: invalid UTF-8 becomes U+FFFD, a sentence longer than
+`SearchConfig.max_source_length` is cut there, and a blank one has a blank translation.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+
+import tensorflow as tf
+
+from model.config import SearchConfig
+from model.ensemble import average_log_probs
+from model.penalties import length_penalty
+from model.search import Translations
+from model.transformer import Transformer
+from pipeline.common.errors import UserError
+from pipeline.dataset.schema import END_ID, PADDING_ID, SIDES
+from trainer.config import TrainedModel
+from trainer.inference.tokenization import TextOps, count_ids, cut_ids, load_text_ops
+from trainer.runs.checkpoint_files import Checkpoint
+from trainer.runs.checkpoints import find_checkpoint, load_weights
+from trainer.runs.run_directory import Run, check_languages, load_run
+
+Tensors = dict[str, tf.Tensor]
+
+
+def _texts(name: str) -> tf.TensorSpec:
+    return tf.TensorSpec([None], tf.string, name=name)
+
+
+def _ids(name: str) -> tf.TensorSpec:
+    return tf.TensorSpec([None, None], tf.int32, name=name)
+
+
+class Translator(tf.Module):
+    """A trained model that takes and gives text; its methods on text are a SavedModel's signatures.
+
+    They share `search_best`, `search_n_best` and `token_log_probs`, which are large graphs and all
+    that reads the weights. B is the number of sentences, 0 or more, and N is `n_best`.
+    """
+
+    def __init__(
+        self,
+        transformer: Transformer,
+        source_ops: TextOps,
+        target_ops: TextOps,
+        search: SearchConfig,
+        ensemble: Sequence[Transformer] = (),
+    ) -> None:
+        """Joins a model, the subwords of both sides, how to search, and an ensemble's others."""
+        super().__init__(name="translator")
+        self.transformer = transformer
+        self.source_ops = source_ops
+        self.target_ops = target_ops
+        self.search = search
+        self.ensemble = list(ensemble)
+
+    @property
+    def models(self) -> list[Transformer]:
+        """The model and an ensemble's others."""
+        return [self.transformer, *self.ensemble]
+
+    @property
+    def n_best(self) -> int:
+        """How many translations of a sentence there are where several are given."""
+        return self.search.n_best if self.search.n_best > 1 else self.search.beam_size
+
+    @tf.function(input_signature=[_texts("text")], autograph=False)
+    def translate(self, text: tf.Tensor) -> Tensors:
+        """Translates sentences.
+
+        Args:
+            text: string `[B]`, UTF-8, one sentence each.
+
+        Returns:
+            `translation`, string `[B]`, the best of the search; `score`, float32 `[B]`, its
+            log-probability in nats divided by the length penalty; `source_tokens_cut`, int32
+            `[B]`, subwords left out at the end of a sentence that was too long.
+        """
+        return self._translate(text, tf.zeros((tf.size(text), 1), tf.int32))
+
+    @tf.function(input_signature=[_texts("text"), _texts("prefix")], autograph=False)
+    def translate_with_prefix(self, text: tf.Tensor, prefix: tf.Tensor) -> Tensors:
+        """Translates sentences into translations that begin as given.
+
+        Args:
+            text: string `[B]`, UTF-8, one sentence each.
+            prefix: string `[B]`, the beginning of each translation, best in whole words; a blank
+                one leaves the translation free. At most `max_source_length` subwords of it count.
+
+        Returns:
+            what `translate` does, of the translation with its prefix.
+        """
+        _check_pairs(text, prefix)
+        ids = self.target_ops.tokenize(prefix)[:, : self.search.max_source_length]
+        return self._translate(text, tf.where(ids == END_ID, PADDING_ID, ids))
+
+    @tf.function(input_signature=[_texts("text")], autograph=False)
+    def translate_nbest(self, text: tf.Tensor) -> Tensors:
+        """Translates sentences in N ways each.
+
+        Args:
+            text: string `[B]`, UTF-8, one sentence each.
+
+        Returns:
+            `translations`, string `[B, N]`, best first, and their `scores`, float32 `[B, N]`; where
+            fewer than N exist, the rest are empty with a score of −10⁹; `source_tokens_cut` as
+            `translate` gives it.
+        """
+        source, cut = self.source_ids(text)
+        found = self.search_n_best(source)
+        shape = tf.shape(found.scores)
+        hypotheses = tf.reshape(found.tokens, (shape[0] * shape[1], tf.shape(found.tokens)[2]))
+        return {
+            "translations": tf.reshape(self.target_ops.detokenize(hypotheses), shape),
+            "scores": found.scores,
+            "source_tokens_cut": cut,
+        }
+
+    @tf.function(input_signature=[_texts("text"), _texts("translation")], autograph=False)
+    def score(self, text: tf.Tensor, translation: tf.Tensor) -> Tensors:
+        """Scores given translations, without any search.
+
+        Args:
+            text: string `[B]`, UTF-8, one sentence each.
+            translation: string `[B]`, a translation of each.
+
+        Returns:
+            `log_probability`, float32 `[B]`, in nats; `tokens`, int32 `[B]`, of the translation,
+            end symbol included; `score`, float32 `[B]`, the one divided by the length penalty of
+            the other, as search scores but for a coverage penalty. Of a translation longer than
+            search could make it, the beginning is scored.
+        """
+        _check_pairs(text, translation)
+        longest = self.search.max_source_length + self.search.extra_length
+        target, _ = cut_ids(self.target_ops.tokenize(translation), longest)
+        source, _ = self.source_ids(text)
+        log_probability = tf.reduce_sum(self.token_log_probs(source, target), axis=1)
+        tokens = count_ids(target)
+        return {
+            "log_probability": log_probability,
+            "tokens": tokens,
+            "score": log_probability / length_penalty(tokens, self.search),
+        }
+
+    @tf.function(input_signature=[_ids("tokens")], autograph=False)
+    def translate_ids(self, tokens: tf.Tensor) -> Tensors:
+        """Translates ids into ids, for servers without the Text ops.
+
+        Args:
+            tokens: int32 `[B, S]`, ids of each sentence, ending in the end symbol, then padding.
+
+        Returns:
+            `translations`, int32 `[B, N, T]`, best first, each ending in the end symbol, then
+            padding; `scores`, float32 `[B, N]`.
+        """
+        return {"translations": (found := self.search_ids(tokens)).tokens, "scores": found.scores}
+
+    def source_ids(self, text: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Returns the ids of sentences, int32 `[B, S]`, and how many of each were cut off."""
+        return cut_ids(self.source_ops.tokenize(text), self.search.max_source_length)
+
+    def search_ids(self, source: tf.Tensor) -> Translations:
+        """Searches for translations of ids, int32 `[B, S]`, each ending in the end symbol."""
+        return self.search_n_best(cut_ids(source, self.search.max_source_length)[0])
+
+    @tf.function(input_signature=[_ids("source"), _ids("prefix")], autograph=False)
+    def search_best(self, source: tf.Tensor, prefix: tf.Tensor) -> Translations:
+        """Searches for the best translation of each sentence; see `Transformer.search`."""
+        return self._search(source, n_best=1, prefix=prefix)
+
+    @tf.function(input_signature=[_ids("source")], autograph=False)
+    def search_n_best(self, source: tf.Tensor) -> Translations:
+        """Searches for the N best translations of each sentence; see `Transformer.search`."""
+        return self._search(source, n_best=self.n_best)
+
+    @tf.function(input_signature=[_ids("source"), _ids("target")], autograph=False)
+    def token_log_probs(self, source: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
+        """Scores given translations, int32 `[B, T]`; see `Transformer.token_log_probs`.
+
+        An ensemble's probabilities are averaged, as in search.
+        """
+        return average_log_probs([model.token_log_probs(source, target) for model in self.models])
+
+    def _search(
+        self, source: tf.Tensor, *, n_best: int, prefix: tf.Tensor | None = None
+    ) -> Translations:
+        config = dataclasses.replace(self.search, n_best=n_best)
+        return self.transformer.search(
+            source, config, end_id=END_ID, prefix=prefix, ensemble=self.ensemble
+        )
+
+    def _translate(self, text: tf.Tensor, prefix: tf.Tensor) -> Tensors:
+        source, cut = self.source_ids(text)
+        found = self.search_best(source, prefix)
+        return {
+            "translation": self.target_ops.detokenize(found.tokens[:, 0]),
+            "score": found.scores[:, 0],
+            "source_tokens_cut": cut,
+        }
+
+
+def _check_pairs(text: tf.Tensor, other: tf.Tensor) -> None:
+    expected = "expected as many of one input as of the other, that line by line belong together"
+    tf.debugging.assert_equal(tf.size(text), tf.size(other), expected)
+
+
+def make_transformer(run: Run, *, for_search: bool = False) -> Transformer:
+    """Makes a run's model with fresh weights."""
+    source, target = (run.vocabularies[side] for side in SIDES)
+    return Transformer(
+        run.transformer,
+        target.size,
+        source_vocabulary_size=None if source == target else source.size,
+        for_search=for_search,
+    )
+
+
+def make_translator(
+    run: Run, transformer: Transformer, ensemble: Sequence[Transformer] = ()
+) -> Translator:
+    """Makes a translator of a run's model, with the run's subwords and search."""
+    paths = [run.subwords_path(side) for side in SIDES]
+    ops = {path: load_text_ops(path) for path in {*paths}}  # one for both if they share one
+    return Translator(transformer, ops[paths[0]], ops[paths[1]], run.search, ensemble)
+
+
+def load_translator(
+    run: Run, model: TrainedModel, config: SearchConfig
+) -> tuple[Translator, Checkpoint]:
+    """Loads a run's model, and those of an ensemble, to translate with, in float32.
+
+    Args:
+        run: the first run, which has checkpoints.
+        model: which checkpoint, and the runs of an ensemble.
+        config: how to search.
+
+    Raises:
+        UserError: if a run has no such checkpoint, or other subwords or languages than the first.
+    """
+    others = [load_run(directory) for directory in model.run_dirs[1:]]
+    for other in others:
+        check_languages(run, other.directory, other.data)
+        if other.vocabularies != run.vocabularies:
+            raise UserError(
+                f"--ensemble: {other.directory} has other subwords than {run.directory}; expected "
+                "runs that were trained on the same dataset"
+            )
+    transformer, checkpoint = _load_transformer(run, model.checkpoint)
+    ensemble = [_load_transformer(other, model.checkpoint)[0] for other in others]
+    searching = dataclasses.replace(run, search=config)
+    return make_translator(searching, transformer, ensemble), checkpoint
+
+
+def _load_transformer(run: Run, checkpoint_name: str) -> tuple[Transformer, Checkpoint]:
+    checkpoint = find_checkpoint(run.directory, checkpoint_name)
+    load_weights(checkpoint, transformer := make_transformer(run, for_search=True))
+    return transformer, checkpoint

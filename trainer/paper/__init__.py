@@ -1,0 +1,1 @@
+"""The paper's tables beside what this code counts and measures."""

@@ -1,0 +1,1 @@
+"""The run directory: configuration, checkpoints, metrics."""

@@ -1,0 +1,170 @@
+"""What happens between updates: figures and checkpoints.
+
+Callbacks count steps by the optimizer's own count of updates, which a checkpoint restores.
+"""
+
+import collections
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import keras
+from keras import ops
+
+from trainer.config import TrainingConfig
+from trainer.runs.checkpoints import save_checkpoint
+from trainer.runs.metrics_log import MetricsWriter, Progress
+from trainer.training.train_step import BatchShape
+
+Logs = dict[str, Any] | None
+
+
+class StepCallback(keras.callbacks.Callback):
+    """A callback that knows `self.step`, the updates made in this and earlier sessions."""
+
+    def on_train_begin(self, logs: Logs = None) -> None:
+        self.step = int(ops.convert_to_numpy(self.model.optimizer.iterations))
+
+    def on_train_batch_end(self, batch: int, logs: Logs = None) -> None:
+        self.step += 1
+        self.after_update(logs or {})
+
+    def after_update(self, logs: dict[str, float]) -> None:
+        """Does the callback's work after update number `self.step`."""
+
+
+class Telemetry(StepCallback):
+    """Reports what `every_steps` updates came to, in `metrics.jsonl`, TensorBoard and the terminal.
+
+    Averages over target tokens: `loss` (smoothed) and `nll` (plain), nats per token, and
+    `perplexity`; over updates: `gradient_norm`. Of the time in updates: `tokens_per_second`, real
+    tokens of both sides, and `flops_per_second`, by formula and with padding; `peak_share` is their
+    share of what the devices can do. `padding_efficiency` is the real share of all positions.
+    As they are: `learning_rate`, `loss_scale`, and `programs`, which grows only while there are
+    shapes to be met.
+    """
+
+    def __init__(
+        self,
+        writer: MetricsWriter,
+        *,
+        train_steps: int,
+        every_steps: int,
+        count_flops: Callable[[BatchShape], float],
+        peak_flops: float,
+    ) -> None:
+        """Counts operations by the shape of a batch; `peak_flops`, of all devices, a second."""
+        super().__init__()
+        self._writer = writer
+        self._train_steps = train_steps
+        self._every_steps = every_steps
+        self._count_flops = count_flops
+        self._peak_flops = peak_flops
+
+    def on_train_begin(self, logs: Logs = None) -> None:
+        super().on_train_begin(logs)
+        self._progress = Progress(total=self._train_steps, done=self.step, unit="step")
+        self._sums = collections.defaultdict[str, float](float)
+
+    def on_train_end(self, logs: Logs = None) -> None:
+        self._progress.close()
+
+    def on_train_batch_begin(self, batch: int, logs: Logs = None) -> None:
+        self._update_began = time.monotonic()
+
+    def after_update(self, logs: dict[str, float]) -> None:
+        """Adds up the update's figures, and reports them when it is time."""
+        rows, source_length, target_length = self.model.batch_shape
+        if logs["finite"]:
+            tokens = logs["target_tokens"]
+            self._add(
+                updates=1,
+                gradient_norm=logs["gradient_norm"],
+                loss=logs["loss"] * tokens,
+                nll=logs["nll"] * tokens,
+                target_tokens=tokens,
+                tokens=logs["source_tokens"] + tokens,
+                positions=rows * (source_length + target_length),
+            )
+        # Evaluation and saving take their time between updates.
+        seconds = time.monotonic() - self._update_began
+        self._add(flops=self._count_flops(self.model.batch_shape), seconds=seconds)
+        self._progress.advance()
+        if self.step % self._every_steps == 0 or self.step == self._train_steps:
+            self._report(logs["loss_scale"])
+            self._sums.clear()
+
+    def _add(self, **values: float) -> None:
+        for name, value in values.items():
+            self._sums[name] += value
+
+    def _report(self, loss_scale: float) -> None:
+        nll = self._ratio("nll", "target_tokens")
+        speed = self._ratio("flops", "seconds")
+        values = {
+            "train/loss": self._ratio("loss", "target_tokens"),
+            "train/nll": nll,
+            "train/perplexity": math.exp(min(nll, 700.0)),
+            "train/learning_rate": float(ops.convert_to_numpy(self.model.optimizer.learning_rate)),
+            "train/gradient_norm": self._ratio("gradient_norm", "updates"),
+            "train/tokens_per_second": self._ratio("tokens", "seconds"),
+            "train/padding_efficiency": self._ratio("tokens", "positions"),
+            "train/flops_per_second": speed,
+            "train/peak_share": speed / self._peak_flops,
+            "train/programs": self.model.programs,
+            "train/loss_scale": loss_scale,
+        }
+        self._writer.write(self.step, values)
+        self._progress.report(
+            f"loss {values['train/loss']:.3f}  ppl {values['train/perplexity']:.2f}  "
+            f"{values['train/tokens_per_second']:,.0f} tokens/s"
+        )
+
+    def _ratio(self, part: str, whole: str) -> float:
+        """Divides sums; no number when all updates of the interval were skipped."""
+        return self._sums[part] / (self._sums[whole] or math.nan)
+
+
+class Checkpointing(StepCallback):
+    """Saves checkpoints by steps, by minutes, and at the end (§6.1)."""
+
+    def __init__(self, run_dir: Path, config: TrainingConfig, *, seconds_before: float) -> None:
+        """Counts training time on from `seconds_before`, that of earlier sessions."""
+        super().__init__()
+        self._run_dir = run_dir
+        self._config = config
+        self._seconds_before = seconds_before
+
+    @property
+    def train_seconds(self) -> float:
+        """Time spent in training by this session and those before it."""
+        return self._seconds_before + time.monotonic() - self._start
+
+    def on_train_begin(self, logs: Logs = None) -> None:
+        super().on_train_begin(logs)
+        self._start = self._saved_at = time.monotonic()
+        self._saved_step = self.step
+
+    def on_train_end(self, logs: Logs = None) -> None:
+        if self.step != self._saved_step:
+            self._save(interim=self.step < self._config.train_steps)
+
+    def after_update(self, logs: dict[str, float]) -> None:
+        """Saves when enough steps or minutes have passed."""
+        steps, minutes = self._config.checkpoint_every_steps, self._config.checkpoint_every_minutes
+        elapsed = time.monotonic() - self._saved_at
+        if (steps and self.step % steps == 0) or (minutes and elapsed >= 60 * minutes):
+            self._save()
+
+    def _save(self, *, interim: bool = False) -> None:
+        save_checkpoint(
+            self._run_dir,
+            self.model,
+            step=self.step,
+            train_seconds=self.train_seconds,
+            keep=self._config.keep_checkpoints,
+            interim=interim,
+        )
+        self._saved_at, self._saved_step = time.monotonic(), self.step

@@ -1,0 +1,63 @@
+"""A dry run: whether training fits into memory, and how long it would take."""
+
+import resource
+import time
+
+import tensorflow as tf
+
+from model.config import SearchConfig, TransformerConfig
+from pipeline.dataset.schema import Dataset
+from trainer.config import TrainingConfig
+from trainer.data.input_pipeline import distribute, steps_per_epoch, training_batches
+from trainer.runs.metrics_log import duration
+from trainer.runs.run_directory import describe_run
+from trainer.runtime.strategy import make_strategy
+from trainer.training.loop import make_training_buckets, prepare_learner
+
+
+def rehearse(
+    transformer: TransformerConfig,
+    training: TrainingConfig,
+    search: SearchConfig,
+    dataset: Dataset,
+) -> str:
+    """Trains on the widest bucket, twice as the first update compiles, and writes nothing.
+
+    Returns:
+        a line each for parameters, the batch, memory (bytes in GiB), tokens/s, source and target
+        together, and the time that all of `train_steps` would take.
+    """
+    strategy = make_strategy()
+    buckets = make_training_buckets(training, dataset, strategy)
+    learner = prepare_learner(describe_run(transformer, training, search, dataset), strategy)
+    widest = max(buckets, key=lambda bucket: max(bucket.shape))
+    learner.make_train_function()
+    iterator = iter(distribute(training_batches([widest], seed=training.seed), strategy))  # type: ignore[call-overload]
+    for _ in range(2):
+        start = time.monotonic()
+        logs = {name: float(value) for name, value in learner.train_function(iterator).items()}
+        seconds = time.monotonic() - start
+    tokens = logs["source_tokens"] + logs["target_tokens"]
+    epochs = training.train_steps / steps_per_epoch(buckets)
+    source, target = widest.shape
+    return "\n".join(
+        (
+            f"parameters  {learner.transformer.count_params():,}",
+            f"batch       {widest.batch_size} rows of {source} × {target} tokens on "
+            f"{strategy.num_replicas_in_sync} replica(s) in {training.gradient_accumulation} "
+            f"part(s); the widest of {len(buckets)} buckets",
+            f"memory      {_peak_memory() / 2**30:.2f} GiB at most",
+            f"speed       {tokens / seconds:,.0f} tokens/s, {seconds:.2f} s an update",
+            f"training    {training.train_steps:,} updates, {epochs:.1f} epochs: about "
+            f"{duration(training.train_steps * seconds)}, without evaluation",
+        )
+    )
+
+
+def _peak_memory() -> int:
+    """Returns the most bytes that one GPU held so far, or without GPUs the process."""
+    gpus = tf.config.list_logical_devices("GPU")
+    if not gpus:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024  # Linux gives KiB
+    names = [gpu.name.partition("device:")[2] for gpu in gpus]
+    return max(tf.config.experimental.get_memory_info(name)["peak"] for name in names)
