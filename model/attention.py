@@ -8,9 +8,9 @@ import keras
 from keras import ops
 
 from model.config import TransformerConfig
-from model.layers import Dropout
-from model.linear import Linear, apply_together, sizes
-from model.tensorflow_ops import matmul
+from model.kernels.linear import Linear, apply_together, sizes
+from model.kernels.tensorflow_ops import matmul
+from model.sublayers import Dropout
 
 Tensor = Any
 

@@ -13,10 +13,10 @@ import keras
 from keras import ops
 
 from model.attention import MultiHeadAttention
-from model.beam import Lineage
 from model.config import TransformerConfig
-from model.layers import FeedForward, Residual, layer_normalization
-from model.tensorflow_ops import fill_rows
+from model.kernels.tensorflow_ops import fill_rows
+from model.search.state import Lineage
+from model.sublayers import FeedForward, Residual, layer_normalization
 
 Tensor = Any
 
@@ -183,7 +183,7 @@ class Decoder(keras.layers.Layer):
         return [KeysValues(*layer.memory_attention.project(memory)) for layer in self.layers]
 
     def empty_past(self, batch: int | Tensor) -> list[KeysValues]:
-        """Makes the cache of no positions, for `model.search` to make room in."""
+        """Makes the cache of no positions, for `model.search.search` to make room in."""
         key = (batch, self.config.num_heads, 0, self.config.key_dim)
         value = (batch, self.config.num_heads, 0, self.config.value_dim)
         return [

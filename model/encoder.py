@@ -6,7 +6,7 @@ import keras
 
 from model.attention import MultiHeadAttention
 from model.config import TransformerConfig
-from model.layers import FeedForward, Residual, layer_normalization
+from model.sublayers import FeedForward, Residual, layer_normalization
 
 Tensor = Any
 

@@ -6,12 +6,10 @@ from typing import Any
 import keras
 from keras import ops
 
-from model.beam import Cache, Lineage
 from model.config import SearchConfig, TransformerConfig
 from model.decoder import Decoder
+from model.embedding import SharedEmbedding, TargetSpace
 from model.encoder import Encoder
-from model.ensemble import average_steps, join_caches
-from model.layers import Dropout, SharedEmbedding, TargetSpace
 from model.masks import (
     END_ID,
     PADDING_ID,
@@ -22,7 +20,10 @@ from model.masks import (
     sentence_mask,
 )
 from model.positions import make_positions
-from model.search import Prediction, Step, Translations, search
+from model.search.ensemble import average_steps, join_caches
+from model.search.search import Prediction, Step, Translations, search
+from model.search.state import Cache, Lineage
+from model.sublayers import Dropout
 
 Tensor = Any
 
@@ -45,7 +46,7 @@ class Transformer(keras.Model):
         source_vocabulary_size: subwords of a source that shares neither vocabulary nor embedding
             matrix with the target; None if it shares both (§3.4).
         for_search: whether weights are laid out for translating, which is quicker so, and not for
-            training (`model.linear`).
+            training (`model.kernels.linear`).
 
     Call arguments:
         source: int `[B, S]`, sentences of ids, each closed by `END_ID`, then padding.
@@ -129,7 +130,7 @@ class Transformer(keras.Model):
         return Cache(past, fixed=(memory, padding_mask(source)))
 
     def make_step(self) -> Step:
-        """Makes the step of `model.search`: it predicts the next token of every hypothesis.
+        """Makes the step of `model.search.search`: it predicts the next token of every hypothesis.
 
         Its past is one of `Decoder.step`; the attention, float `[B, W, S]`, is the last layer's.
         """

@@ -31,7 +31,7 @@ BEAM_IN_TRAINER = {
 LAZILY = {
     "pipeline.subwords.encoding": {"tensorflow_text"},
     "pipeline.common.storage": {"apache_beam"},
-    "model.tensorflow_ops": {"tensorflow"},
+    "model.kernels.tensorflow_ops": {"tensorflow"},
 }
 STANDARD_LIBRARY = sys.stdlib_module_names
 

@@ -12,7 +12,7 @@ import sentencepiece
 from keras import ops
 
 from model.config import SearchConfig, TransformerConfig
-from model.search import Translations, search
+from model.search.search import Translations, search
 from model.transformer import Transformer
 from pipeline.dataset.schema import load_dataset
 from tests.benchmarks.translation_times import Engine

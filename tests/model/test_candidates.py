@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from keras import ops
 
-from model.candidates import likeliest_tokens
 from model.config import SearchConfig
+from model.search.candidates import likeliest_tokens
 from tests.model.small import numpy
 
 END, PADDING = 1, 0

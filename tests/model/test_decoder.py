@@ -3,9 +3,9 @@ import numpy as np
 import pytest
 from keras import ops
 
-from model.beam import Lineage
 from model.decoder import Decoder, KeysValues
 from model.masks import causal_mask, padding_mask
+from model.search.state import Lineage
 from tests.model import reference
 from tests.model.small import (
     BATCH,

@@ -1,10 +1,10 @@
 import numpy as np
 from keras import ops
 
-from model.beam import Cache
 from model.config import SearchConfig
-from model.ensemble import average_steps, join_caches
-from model.search import search
+from model.search.ensemble import average_steps, join_caches
+from model.search.search import search
+from model.search.state import Cache
 from model.transformer import Transformer
 from tests.model.small import SOURCE, VOCABULARY, fill_with_waves, numpy, small_config
 from tests.model.toy_language import (

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from model.linear import Linear, lay_out_for_search, sizes
+from model.kernels.linear import Linear, lay_out_for_search, sizes
 from tests.model.small import numpy, wave
 
 

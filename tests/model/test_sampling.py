@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from keras import ops
 
-from model.candidates import IMPOSSIBLE, Likeliest
 from model.config import SearchConfig
-from model.sampling import drawn_candidates, random_numbers, sentence_keys
+from model.search.candidates import IMPOSSIBLE, Likeliest
+from model.search.sampling import drawn_candidates, random_numbers, sentence_keys
 from tests.model.small import numpy
 from tests.model.toy_language import END, ToyLanguage, score
 

@@ -7,7 +7,7 @@ import tensorflow as tf
 from keras import ops
 
 from model.config import SearchConfig
-from model.penalties import length_penalty
+from model.search.penalties import length_penalty
 from model.transformer import Transformer
 from tests.model.small import SOURCE, VOCABULARY, fill_with_waves, numpy, small_config
 from tests.model.toy_language import (

@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 from keras import ops
 
-from model.tensorflow_ops import dropout, fill_rows, matmul
+from model.kernels.tensorflow_ops import dropout, fill_rows, matmul
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])

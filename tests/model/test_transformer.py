@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from keras import ops
 
-from model.beam import Cache, Lineage
 from model.config import SearchConfig
-from model.linear import lay_out_for_search
+from model.kernels.linear import lay_out_for_search
+from model.search.state import Cache, Lineage
 from model.transformer import Transformer, shift_right
 from tests.model import reference
 from tests.model.small import (

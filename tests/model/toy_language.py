@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from keras import ops
 
-from model.beam import Cache, Lineage
 from model.config import SearchConfig
-from model.search import Prediction, Translations, search
+from model.search.search import Prediction, Translations, search
+from model.search.state import Cache, Lineage
 from tests.model.small import numpy
 
 PADDING, END = 0, 1

@@ -8,7 +8,7 @@ from typing import Any
 import sacrebleu
 import tensorflow as tf
 
-from model.ensemble import average_log_probs
+from model.search.ensemble import average_log_probs
 from model.transformer import Transformer
 from pipeline.dataset.schema import Dataset
 from trainer.data.input_pipeline import Batch, evaluation_batches, make_buckets

@@ -15,8 +15,8 @@ from keras import ops
 from model.attention import MultiHeadAttention
 from model.config import TransformerConfig
 from model.encoder import EncoderLayer
-from model.layers import FeedForward, layer_normalization
-from model.linear import Linear
+from model.kernels.linear import Linear
+from model.sublayers import FeedForward, layer_normalization
 from model.transformer import Transformer
 from pipeline.common.errors import UserError
 from pipeline.dataset.schema import END_ID, PADDING_ID, SIDES, UNKNOWN_ID, write_atomically

@@ -1,7 +1,7 @@
 """The SavedModel: a translator's graph, weights and subwords, for TF Serving or any TensorFlow.
 
-Its five signatures are the methods of `trainer.inference.translator.Translator`. Loading it requires
-only TensorFlow and TensorFlow Text.
+Its five signatures are the methods of `inference.translator.Translator`. Loading it requires only
+TensorFlow and TensorFlow Text.
 """
 
 import copy

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import tensorflow as tf
 from absl import logging
 
-from model.candidates import IMPOSSIBLE
+from model.search.candidates import IMPOSSIBLE
 from trainer.runtime.startup import processor_cores
 
 Translate = Callable[..., dict[str, tf.Tensor]]

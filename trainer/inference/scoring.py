@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 from absl import logging
 
-from model.penalties import length_penalty
+from model.search.penalties import length_penalty
 from pipeline.dataset.schema import PADDING_ID
 from pipeline.subwords.encoding import load_subwords
 from trainer.inference.translator import Translator

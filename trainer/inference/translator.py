@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import tensorflow as tf
 
 from model.config import SearchConfig
-from model.ensemble import average_log_probs
-from model.penalties import length_penalty
-from model.search import Translations
+from model.search.ensemble import average_log_probs
+from model.search.penalties import length_penalty
+from model.search.search import Translations
 from model.transformer import Transformer
 from pipeline.common.errors import UserError
 from pipeline.dataset.schema import END_ID, PADDING_ID, SIDES

@@ -13,7 +13,7 @@ import keras
 import numpy as np
 from absl import logging
 
-from model.linear import lay_out_for_search
+from model.kernels.linear import lay_out_for_search
 from model.transformer import Transformer
 from pipeline.common.errors import UserError
 from trainer.runs.checkpoint_files import (

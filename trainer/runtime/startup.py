@@ -36,9 +36,10 @@ def start_tensorflow(
 ) -> None:
     """Imports TensorFlow and finds its devices, silently; call it before anything imports Keras.
 
-    Callers that run one batch per core (`for_search`: `inference.batching.translate_all`), or a part
-    of one (`for_training`), set one intra-op thread. Large products go to oneDNN on every x86 processor; TensorFlow does that only
-    with AVX-512 VNNI or newer. The small products of search are no quicker there.
+    Callers that run one batch per core (`for_search`: `inference.batching.translate_all`), or a
+    part of one (`for_training`), set one intra-op thread. Large products go to oneDNN on every x86
+    processor; by default TensorFlow does that only with AVX-512 VNNI or newer. The small products
+    of search are no faster there.
     TF_NUM_INTRAOP_THREADS and TF_ENABLE_ONEDNN_OPTS, if set, decide instead.
 
     With several workers (TF_CONFIG) `trainer.runtime.strategy` must initialise the devices first.

@@ -16,13 +16,22 @@ from typing import Any, NamedTuple
 
 from keras import ops
 
-from model.beam import Beam, Cache, Lineage, Sentences, extend, last_tokens, lineage, next_round
-from model.candidates import IMPOSSIBLE, Candidates, best_candidates, likeliest_tokens, pick
 from model.config import SearchConfig
+from model.kernels.tensorflow_ops import loosened, while_loop
 from model.masks import PADDING_ID
-from model.penalties import coverage_penalty, length_penalty
-from model.sampling import drawn_candidates, random_numbers, sentence_keys
-from model.tensorflow_ops import loosened, while_loop
+from model.search.candidates import IMPOSSIBLE, Candidates, best_candidates, likeliest_tokens, pick
+from model.search.penalties import coverage_penalty, length_penalty
+from model.search.sampling import drawn_candidates, random_numbers, sentence_keys
+from model.search.state import (
+    Beam,
+    Cache,
+    Lineage,
+    Sentences,
+    extend,
+    last_tokens,
+    lineage,
+    next_round,
+)
 
 Tensor = Any
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from keras import ops
 
-from model.beam import Cache, Lineage
-from model.search import Prediction, Step
+from model.search.search import Prediction, Step
+from model.search.state import Cache, Lineage
 
 Tensor = Any
 

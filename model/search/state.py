@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from model.candidates import Candidates, pick
 from model.masks import PADDING_ID
+from model.search.candidates import Candidates, pick
 
 Tensor = Any
 

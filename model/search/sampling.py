@@ -4,9 +4,9 @@ from typing import Any
 
 from keras import ops
 
-from model.candidates import IMPOSSIBLE, Candidates, Likeliest
 from model.config import SearchConfig
 from model.masks import PADDING_ID
+from model.search.candidates import IMPOSSIBLE, Candidates, Likeliest
 
 Tensor = Any
 

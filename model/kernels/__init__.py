@@ -1,0 +1,1 @@
+"""What exists for speed alone; a reader of the paper may skip it."""

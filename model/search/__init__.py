@@ -1,0 +1,1 @@
+"""Decoding: beam search and sampling over a step function (§6.1)."""

@@ -1,0 +1,94 @@
+"""Sublayers: feed-forward network, residual connection, dropout (§3.1, §3.3, §5.4)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import keras
+
+from model.config import TransformerConfig
+from model.kernels.linear import Linear
+from model.kernels.tensorflow_ops import dropout
+
+Tensor = Any
+
+
+class Dropout(keras.layers.Dropout):
+    """`keras.layers.Dropout` (§5.4), with half as many random bits.
+
+    Call arguments:
+        x: float, of any shape.
+        training: whether elements are dropped.
+
+    Returns:
+        float, of the same shape.
+    """
+
+    def call(self, x: Tensor, training: bool = False) -> Tensor:
+        return dropout(x, self.rate, self.seed_generator) if training and self.rate else x
+
+
+class FeedForward(keras.layers.Layer):
+    """Two linear maps with a ReLU between them, the same at every position (§3.3).
+
+    Call arguments:
+        x: float `[B, T, D]`.
+        training: whether dropout behind the ReLU is active.
+
+    Returns:
+        float `[B, T, D]`.
+    """
+
+    def __init__(self, config: TransformerConfig, name: str, for_search: bool = False) -> None:
+        super().__init__(name=name)
+        self.model_dim = config.model_dim
+        self.feed_forward_dim = config.feed_forward_dim
+        self.inner = Linear(
+            self.feed_forward_dim, for_search=for_search, activation="relu", name="inner"
+        )
+        self.dropout = Dropout(config.relu_dropout, name="dropout")
+        self.outer = Linear(self.model_dim, for_search=for_search, name="outer")
+
+    def build(self, input_shape: Any = None) -> None:
+        self.inner.build((None, None, self.model_dim))
+        self.outer.build((None, None, self.feed_forward_dim))
+
+    def call(self, x: Tensor, training: bool = False) -> Tensor:
+        return self.outer(self.dropout(self.inner(x), training=training))
+
+
+class Residual(keras.layers.Layer):
+    """A residual connection around a sublayer, with dropout and layer normalisation (§3.1, §5.4).
+
+    `norm="post"` computes LayerNorm(x + Dropout(sublayer(x))), the paper's; `norm="pre"` computes
+    x + Dropout(sublayer(LayerNorm(x))).
+
+    Call arguments:
+        x: float `[B, T, D]`.
+        sublayer: function of `[B, T, D]` that returns `[B, T, D]`.
+        training: whether dropout is active.
+
+    Returns:
+        float `[B, T, D]`.
+    """
+
+    def __init__(self, config: TransformerConfig, name: str) -> None:
+        super().__init__(name=name)
+        self.model_dim = config.model_dim
+        self.norm_first = config.norm == "pre"
+        self.norm = layer_normalization(name="norm")
+        self.dropout = Dropout(config.dropout, name="dropout")
+
+    def build(self, input_shape: Any = None) -> None:
+        self.norm.build((None, None, self.model_dim))
+
+    def call(
+        self, x: Tensor, sublayer: Callable[[Tensor], Tensor], training: bool = False
+    ) -> Tensor:
+        if self.norm_first:
+            return x + self.dropout(sublayer(self.norm(x)), training=training)
+        return self.norm(x + self.dropout(sublayer(x), training=training))
+
+
+def layer_normalization(name: str) -> keras.layers.LayerNormalization:
+    """Layer normalisation with Tensor2Tensor's ε of 1e-6."""
+    return keras.layers.LayerNormalization(epsilon=1e-6, name=name)
