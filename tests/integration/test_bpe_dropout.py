@@ -12,7 +12,7 @@ from pipeline.dataset.schema import Dataset, parse_example, read_records, split_
 from pipeline.stages.runners import make_options
 from pipeline.subwords.encoding import load_subwords
 from pipeline.summary import summarize
-from tests.integration.preprocessing import build, configure, read_pairs
+from tests.helpers.preprocessing import build, configure, read_pairs
 
 SAMPLES = 3
 FLAGS = {"bpe_dropout": 0.3, "bpe_dropout_samples": SAMPLES}

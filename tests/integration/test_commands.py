@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from pipeline.corpora.builtin import generate_pairs
-from tests.integration.commands import REPOSITORY, refuse, run, start, succeed
-from tests.integration.preprocessing import build, configure
-from tests.trainer.pages.parsing import Page
+from tests.helpers.commands import REPOSITORY, refuse, run, start, succeed
+from tests.helpers.page_parsing import Page
+from tests.helpers.preprocessing import build, configure
 from trainer.bulk_translation.blocks import Model, list_blocks
 
 # With --train_steps and the directories, a model that learns something in seconds.

@@ -10,7 +10,7 @@ import pytest
 from pipeline.build import dry_run
 from pipeline.cleaning.rules import CleaningConfig
 from pipeline.config import PreprocessConfig
-from tests.integration.commands import refuse, succeed
+from tests.helpers.commands import refuse, succeed
 
 PAIRS = [
     ("The dogs run.", "Die Hunde laufen."),

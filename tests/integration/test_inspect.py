@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.commands import refuse, succeed
-from tests.integration.preprocessing import build, configure
+from tests.helpers.commands import refuse, succeed
+from tests.helpers.preprocessing import build, configure
 
 
 def test_the_card_is_shown_and_checked_and_damage_is_named(tmp_path: Path) -> None:

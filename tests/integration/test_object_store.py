@@ -18,8 +18,8 @@ from pipeline.config import PreprocessConfig
 from pipeline.corpus_config import CorpusConfig
 from pipeline.dataset import schema
 from pipeline.dataset.verification import verify
-from tests.integration.preprocessing import build, configure, contents
-from tests.pipeline.object_store import OBJECTS, MemoryFileSystem, objects, upload
+from tests.helpers.object_store import OBJECTS, MemoryFileSystem, objects, upload
+from tests.helpers.preprocessing import build, configure, contents
 from trainer.data.input_pipeline import make_buckets
 
 STORE = "mem://bucket"

@@ -16,7 +16,7 @@ from pipeline.common import cli
 from pipeline.common.errors import UserError
 from pipeline.config import PreprocessConfig
 from pipeline.dataset import schema
-from tests.integration.preprocessing import ROOT, build, command, configure, read_pairs
+from tests.helpers.preprocessing import ROOT, build, command, configure, read_pairs
 
 
 def run(arguments: list[str]) -> subprocess.CompletedProcess[str]:

@@ -19,7 +19,7 @@ from pipeline.common.errors import UserError
 from pipeline.dataset import schema
 from pipeline.stages import block_stages
 from pipeline.subwords.learning import LEARNERS
-from tests.integration.preprocessing import ROOT, build, configure, contents
+from tests.helpers.preprocessing import ROOT, build, configure, contents
 
 MOMENTS = 20
 
@@ -66,7 +66,7 @@ def test_a_directory_of_other_files_is_refused_and_untouched(tmp_path: Path) -> 
 
 
 def test_killed_at_any_moment_then_run_again_is_as_if_never_killed(tmp_path: Path) -> None:
-    module = "tests.integration.killing"
+    module = "tests.helpers.killing"
     script = [sys.executable, "-m", module, str(tmp_path), str(MOMENTS)]
     run = subprocess.run(script, cwd=ROOT, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr

@@ -12,7 +12,7 @@ from pipeline.corpora.inputs import file_texts, table_files
 from pipeline.corpora.readers import Columns
 from pipeline.corpus_config import CorpusConfig
 from pipeline.dataset import schema
-from tests.integration.preprocessing import ROOT, build, command, configure, contents
+from tests.helpers.preprocessing import ROOT, build, command, configure, contents
 
 DATA = ROOT.parent / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.exists(), reason="needs ../shared/data")

@@ -12,7 +12,7 @@ from pipeline.corpora import catalog
 from pipeline.corpora.download import Download
 from pipeline.corpus_config import CorpusConfig
 from pipeline.dataset.schema import read_lines
-from tests.integration.preprocessing import WORDS, build, configure
+from tests.helpers.preprocessing import WORDS, build, configure
 
 MEMBERS = {
     "wmt14_en_de": {

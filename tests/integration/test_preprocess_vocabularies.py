@@ -11,7 +11,7 @@ from pipeline.build.staging import OUR_NAMES
 from pipeline.common.errors import UserError
 from pipeline.dataset.schema import SIDES, Dataset
 from pipeline.subwords.encoding import load_subwords
-from tests.integration.preprocessing import build, configure, contents, read_pairs
+from tests.helpers.preprocessing import build, configure, contents, read_pairs
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,9 @@ import pytest
 from pipeline.build.driver import build_dataset
 from pipeline.common import storage
 from pipeline.stages.runners import make_options
-from tests.integration import commands
+from tests.helpers import commands
+from tests.helpers.preprocessing import command, configure, contents
 from tests.integration.engines.services import service, wait_for
-from tests.integration.preprocessing import command, configure, contents
 
 boto3 = pytest.importorskip("boto3", reason="needs S3: pip install '.[aws]'")
 pytest.importorskip("moto.server", reason="needs a stand-in for S3: pip install 'moto[server]'")

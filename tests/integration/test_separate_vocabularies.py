@@ -8,7 +8,7 @@ import tensorflow as tf
 from model.config import SearchConfig, TransformerConfig
 from pipeline.dataset.schema import END_ID, SIDES, Dataset
 from pipeline.subwords.encoding import load_subwords
-from tests.integration.preprocessing import build, configure
+from tests.helpers.preprocessing import build, configure
 from trainer.config import TrainedModel, TrainingConfig
 from trainer.evaluation.test_sets import evaluate_bleu
 from trainer.exporters.saved_model import load_saved_model, save_translator

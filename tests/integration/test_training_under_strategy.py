@@ -19,8 +19,8 @@ from pipeline.common.errors import UserError
 from pipeline.config import PreprocessConfig
 from pipeline.corpora.builtin import generate_pairs
 from pipeline.dataset.schema import load_dataset
-from tests.integration.commands import start
-from tests.integration.preprocessing import build
+from tests.helpers.commands import start
+from tests.helpers.preprocessing import build
 from trainer.config import TrainingConfig
 from trainer.runs.run_directory import alone_in, load_run, open_run
 from trainer.training import finalize, loop

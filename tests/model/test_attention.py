@@ -6,8 +6,8 @@ import tensorflow as tf
 from keras import ops
 
 from model.attention import MultiHeadAttention, scaled_dot_product_attention
-from tests.model import reference
-from tests.model.small import fill_with_waves, numpy, small_config, wave
+from tests.helpers import numpy_reference
+from tests.helpers.small_models import fill_with_waves, numpy, small_config, wave
 
 BATCH, HEADS, QUERIES, KEYS, KEY_DIM, VALUE_DIM, MODEL_DIM = 3, 2, 4, 6, 9, 10, 8
 
@@ -39,7 +39,7 @@ def test_attention_follows_equation_1(heads: tuple[np.ndarray, ...]) -> None:
     assert attended.shape == (BATCH, HEADS, QUERIES, VALUE_DIM)
     for b in range(BATCH):
         for h in range(HEADS):
-            expected = reference.attend(query[b, h], key[b, h], value[b, h], VISIBLE[b, 0])
+            expected = numpy_reference.attend(query[b, h], key[b, h], value[b, h], VISIBLE[b, 0])
             np.testing.assert_allclose(attended[b, h], expected, atol=1e-5)
 
 
@@ -96,7 +96,7 @@ def test_heads_project_attend_and_are_joined_one_by_one(layer: MultiHeadAttentio
     attended = numpy(layer(query, memory, attention_mask=VISIBLE))
     assert attended.shape == (BATCH, QUERIES, MODEL_DIM)
     for b in range(BATCH):
-        expected = reference.multi_head(layer, query[b], memory[b], VISIBLE[b, 0])
+        expected = numpy_reference.multi_head(layer, query[b], memory[b], VISIBLE[b, 0])
         np.testing.assert_allclose(attended[b], expected, atol=1e-5)
 
 

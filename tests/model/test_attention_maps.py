@@ -11,7 +11,7 @@ from model.attention import MultiHeadAttention
 from model.attention_maps import AttentionMaps, attention_maps
 from model.masks import PADDING_ID
 from model.transformer import Transformer
-from tests.model.small import (
+from tests.helpers.small_models import (
     BATCH,
     SOURCE,
     SOURCE_LENGTH,

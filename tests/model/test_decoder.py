@@ -6,8 +6,8 @@ from keras import ops
 from model.decoder import Decoder, KeysValues
 from model.masks import causal_mask, padding_mask
 from model.search.state import Lineage
-from tests.model import reference
-from tests.model.small import (
+from tests.helpers import numpy_reference
+from tests.helpers.small_models import (
     BATCH,
     SOURCE,
     TARGET_LENGTH,
@@ -80,7 +80,7 @@ def test_layers_compose_as_in_figure_1(norm: str) -> None:
     decoded = run(decoder, x)
     for row, length in enumerate((SOURCE != 0).sum(axis=1)):
         memory = MEMORY[row, :length].astype(np.float64)
-        expected = reference.decode(decoder, norm, x[row].astype(np.float64), memory)
+        expected = numpy_reference.decode(decoder, norm, x[row].astype(np.float64), memory)
         np.testing.assert_allclose(decoded[row], expected, atol=1e-5)
 
 

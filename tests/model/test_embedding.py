@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from model.embedding import SharedEmbedding, TargetSpace
-from tests.model import reference
-from tests.model.small import VOCABULARY, fill_with_waves, numpy, small_config, wave
+from tests.helpers import numpy_reference
+from tests.helpers.small_models import VOCABULARY, fill_with_waves, numpy, small_config, wave
 
 BATCH, LENGTH, MODEL_DIM, FEED_FORWARD_DIM = 3, 6, 8, 13
 
@@ -56,7 +56,7 @@ def test_target_space_is_one_vector_for_all_positions_and_starts_within_its_limi
 def test_logits_are_products_with_the_rows_unscaled(
     embedding: SharedEmbedding, x: np.ndarray
 ) -> None:
-    expected = x.astype(np.float64) @ reference.weight(embedding.matrix).T
+    expected = x.astype(np.float64) @ numpy_reference.weight(embedding.matrix).T
     np.testing.assert_allclose(numpy(embedding.logits(x)), expected, atol=1e-5)
 
 

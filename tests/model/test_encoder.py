@@ -3,8 +3,8 @@ import pytest
 
 from model.encoder import Encoder
 from model.masks import padding_mask
-from tests.model import reference
-from tests.model.small import SOURCE, fill_with_waves, numpy, small_config, wave
+from tests.helpers import numpy_reference
+from tests.helpers.small_models import SOURCE, fill_with_waves, numpy, small_config, wave
 
 EMBEDDED = wave(*SOURCE.shape, 8)
 
@@ -21,7 +21,7 @@ def test_layers_compose_as_in_figure_1(norm: str) -> None:
     encoder = make_encoder(norm)
     memory = numpy(encoder(EMBEDDED, attention_mask=padding_mask(SOURCE)))
     for row, length in enumerate((SOURCE != 0).sum(axis=1)):
-        expected = reference.encode(encoder, norm, EMBEDDED[row, :length].astype(np.float64))
+        expected = numpy_reference.encode(encoder, norm, EMBEDDED[row, :length].astype(np.float64))
         np.testing.assert_allclose(memory[row, :length], expected, atol=1e-5)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.model.on_backend import compute, make_weights
+from tests.helpers.on_backend import compute, make_weights
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -23,7 +23,7 @@ def test_jax_trains_and_translates_as_tensorflow_does(tmp_path: Path) -> None:
     np.savez(tmp_path / "weights.npz", **weights)  # type: ignore[arg-type]
     files = [str(tmp_path / name) for name in ("weights.npz", "results.npz")]
     environment = {**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
-    command = [sys.executable, "-m", "tests.model.on_backend", *files]
+    command = [sys.executable, "-m", "tests.helpers.on_backend", *files]
     subprocess.run(command, cwd=ROOT, env=environment, check=True)
     expected = compute(weights)
     with np.load(files[1]) as results:

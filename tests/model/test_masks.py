@@ -10,7 +10,7 @@ from model.masks import (
     sentence_mask,
 )
 from pipeline.dataset import schema
-from tests.model.small import numpy
+from tests.helpers.small_models import numpy
 
 
 def test_special_ids_are_the_datasets() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from model.config import TransformerConfig
 from model.transformer import Transformer
-from tests.model.small import (
+from tests.helpers.small_models import (
     BATCH,
     SOURCE,
     TARGET,

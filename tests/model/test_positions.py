@@ -7,14 +7,14 @@ from model.positions import (
     SinusoidalPositions,
     make_positions,
 )
-from tests.model import reference
-from tests.model.small import fill_with_waves, numpy, small_config, wave
+from tests.helpers import numpy_reference
+from tests.helpers.small_models import fill_with_waves, numpy, small_config, wave
 
 
 @pytest.mark.parametrize("positions", [[0, 1, 2, 3, 4], [63, 511], [1000, 1001, 1023]])
 def test_sinusoids_follow_the_closed_form(positions: list[int]) -> None:
     layer = SinusoidalPositions(small_config(model_dim=12), name="positions")
-    expected = [reference.position(each, 12) for each in positions]
+    expected = [numpy_reference.position(each, 12) for each in positions]
     # Angles of about 1000 are rounded to float32, 6e-8 of them.
     np.testing.assert_allclose(numpy(layer(np.array(positions))), expected, atol=2e-4, rtol=0)
 
@@ -31,7 +31,7 @@ def test_sines_and_cosines_alternate() -> None:
 def test_halved_sinusoids_follow_tensor2tensors_form(model_dim: int) -> None:
     layer = HalvedSinusoidalPositions(small_config(model_dim=model_dim), name="positions")
     positions = [0, 1, 2, 63, 511]
-    expected = [reference.position_halves(each, model_dim) for each in positions]
+    expected = [numpy_reference.position_halves(each, model_dim) for each in positions]
     np.testing.assert_allclose(numpy(layer(np.array(positions))), expected, atol=1e-4, rtol=0)
 
 
@@ -55,7 +55,7 @@ def test_positions_stay_float32_in_mixed_precision(kind: str) -> None:
     vectors = numpy(layer(np.array([1000, 1001])))
     assert vectors.dtype == np.float32
     if kind == "sinusoidal":
-        expected = [reference.position(each, 8) for each in (1000, 1001)]
+        expected = [numpy_reference.position(each, 8) for each in (1000, 1001)]
         np.testing.assert_allclose(vectors, expected, atol=2e-4)
 
 

@@ -4,8 +4,8 @@ import pytest
 from keras import ops
 
 from model.sublayers import FeedForward, Residual, layer_normalization
-from tests.model import reference
-from tests.model.small import fill_with_waves, numpy, small_config, wave
+from tests.helpers import numpy_reference
+from tests.helpers.small_models import fill_with_waves, numpy, small_config, wave
 
 BATCH, LENGTH, MODEL_DIM, FEED_FORWARD_DIM = 3, 6, 8, 13
 
@@ -27,7 +27,7 @@ def test_feed_forward_follows_equation_2(x: np.ndarray) -> None:
     layer.build()
     fill_with_waves(layer)
     assert layer.inner.kernel.shape == (MODEL_DIM, FEED_FORWARD_DIM)
-    np.testing.assert_allclose(numpy(layer(x)), reference.feed_forward(layer, x), atol=1e-5)
+    np.testing.assert_allclose(numpy(layer(x)), numpy_reference.feed_forward(layer, x), atol=1e-5)
 
 
 def test_dropout_behind_the_relu_zeroes_its_share_in_training_alone() -> None:
@@ -49,7 +49,7 @@ def test_dropout_behind_the_relu_zeroes_its_share_in_training_alone() -> None:
 def test_residual_follows_its_formula(norm: str, x: np.ndarray) -> None:
     layer = make_residual(norm)
     result = numpy(layer(x, sublayer=lambda y: y**2 + 1))
-    expected = reference.residual(layer, norm, x.astype(np.float64), lambda y: y**2 + 1)
+    expected = numpy_reference.residual(layer, norm, x.astype(np.float64), lambda y: y**2 + 1)
     np.testing.assert_allclose(result, expected, atol=1e-5)
 
 
@@ -57,7 +57,7 @@ def test_normalisation_of_a_tiny_vector_keeps_tensor2tensors_epsilon() -> None:
     layer = make_residual("post")
     x = 1e-3 * wave(1, 1, MODEL_DIM)  # of a variance below the ε of 1e-6
     result = numpy(layer(x, sublayer=lambda y: 0 * y))
-    np.testing.assert_allclose(result, reference.layer_norm(layer.norm, x), atol=1e-4)
+    np.testing.assert_allclose(result, numpy_reference.layer_norm(layer.norm, x), atol=1e-4)
 
 
 def test_dropout_in_training_zeroes_its_share_and_scales_the_rest() -> None:

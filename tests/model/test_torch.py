@@ -12,8 +12,8 @@ from model.config import TransformerConfig
 from model.decoder import DecoderLayer
 from model.encoder import EncoderLayer
 from model.masks import causal_mask
-from tests.model.small import numpy
-from tests.model.torch_layers import BASE, GOLDENS, NORMS, SMALL, Arrays, Sizes, compute
+from tests.helpers.small_models import numpy
+from tests.helpers.torch_layers import BASE, GOLDENS, NORMS, SMALL, Arrays, Sizes, compute
 
 needs_torch = pytest.mark.skipif(
     importlib.util.find_spec("torch") is None,

@@ -10,8 +10,8 @@ from model.config import SearchConfig
 from model.kernels.linear import lay_out_for_search
 from model.search.state import Cache, Lineage
 from model.transformer import Transformer, shift_right
-from tests.model import reference
-from tests.model.small import (
+from tests.helpers import numpy_reference
+from tests.helpers.small_models import (
     BATCH,
     SOURCE,
     TARGET,
@@ -87,7 +87,7 @@ def test_logits_are_those_of_the_equations_without_padding(changes: dict[str, An
     assert logits.shape == (BATCH, TARGET_LENGTH, VOCABULARY)
     for row in range(BATCH):
         source, target = SOURCE[row][SOURCE[row] != 0], TARGET[row][TARGET[row] != 0]
-        expected = reference.transform(model, source.tolist(), target.tolist())
+        expected = numpy_reference.transform(model, source.tolist(), target.tolist())
         np.testing.assert_allclose(logits[row, : len(target)], expected, atol=1e-5)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from pipeline import card
 from pipeline.dataset.schema import Dataset, parse_example, read_records, split_row
-from tests.integration.preprocessing import build, configure
+from tests.helpers.preprocessing import build, configure
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import pytest
 
 from pipeline.dataset.schema import Dataset
 from pipeline.summary import summarize
-from tests.integration.preprocessing import build, configure
+from tests.helpers.preprocessing import build, configure
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 
 from model.config import SearchConfig, TransformerConfig
 from pipeline.dataset.schema import SIDES, Dataset
-from tests.trainer.datasets import VOCABULARY_SIZE, builtin_splits, write_dataset
+from tests.helpers.datasets import VOCABULARY_SIZE, builtin_splits, write_dataset
 from trainer.config import TrainingConfig
 from trainer.runs.run_directory import Run
 

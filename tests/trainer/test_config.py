@@ -9,7 +9,7 @@ import pytest
 
 from model.config import SearchConfig, TransformerConfig
 from pipeline.common.errors import UserError
-from tests.trainer.experiments import differences
+from tests.helpers.experiments import differences
 from trainer.config import TrainingConfig
 from trainer.paper.flagfiles import Experiment, read_flagfiles
 

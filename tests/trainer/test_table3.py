@@ -8,8 +8,8 @@ import pytest
 
 from model.config import TransformerConfig
 from model.transformer import Transformer
-from tests.integration.commands import refuse, succeed
-from tests.trainer.experiments import differences
+from tests.helpers.commands import refuse, succeed
+from tests.helpers.experiments import differences
 from trainer.paper.flagfiles import read_flagfiles
 from trainer.paper.parameter_counts import Comparison, compare, count_parameters, describe
 from trainer.paper.results import BASE, TABLE_3, PaperRow, training_flops

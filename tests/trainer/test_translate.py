@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.common.errors import UserError
-from tests.trainer.test_offline import ShoutingModel
+from tests.trainer.bulk_translation.test_blocks import ShoutingModel
 from trainer.translate import TextFiles, translate_file
 
 MODEL = ShoutingModel(None)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from tests.integration.commands import REPOSITORY
+from tests.helpers.commands import REPOSITORY
 
 _SECONDS = 60.0  # no wait is longer, however busy the machine is
 _Found = TypeVar("_Found")

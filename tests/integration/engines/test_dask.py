@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.stages.runners import make_options
-from tests.integration import commands
+from tests.helpers import commands
+from tests.helpers.preprocessing import build, command, configure, contents
 from tests.integration.engines.services import service, text_of, wait_for
-from tests.integration.preprocessing import build, command, configure, contents
 
 pytest.importorskip("distributed", reason="needs Dask: pip install '.[dask]'")
 

@@ -17,7 +17,7 @@ from apache_beam.portability.api import beam_runner_api_pb2
 from pipeline.build.driver import build_dataset
 from pipeline.stages import beam_pipeline
 from pipeline.stages.runners import make_options
-from tests.integration.preprocessing import build, configure, contents
+from tests.helpers.preprocessing import build, configure, contents
 
 pytest.importorskip("apitools", reason="needs Google's clients: pip install '.[gcp]'")
 

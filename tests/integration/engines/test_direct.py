@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pipeline.build.driver import build_dataset
 from pipeline.stages.runners import make_options
-from tests.integration.preprocessing import build, configure, contents
+from tests.helpers.preprocessing import build, configure, contents
 
 
 def test_threads_write_the_same_bytes(tmp_path: Path) -> None:

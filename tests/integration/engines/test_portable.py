@@ -3,10 +3,10 @@
 import re
 from pathlib import Path
 
-from tests.integration import commands
+from tests.helpers import commands
+from tests.helpers.preprocessing import build, command, configure, contents
 from tests.integration.engines import job_service
 from tests.integration.engines.services import service, text_of, wait_for
-from tests.integration.preprocessing import build, command, configure, contents
 
 _STAGES = 3
 

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from tests.trainer.pages.parsing import Page
+from tests.helpers.page_parsing import Page
 from trainer.pages.charts import Curve, line_chart, log_ticks, short, ticks
 
 POINTS = [(100, 8.0), (200, 4.0), (400, 2.0)]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.trainer.pages.parsing import Page
+from tests.helpers.page_parsing import Page
 from trainer.pages.html import json_for_script, page, table
 
 HOSTILE = '</script><b>"A & B"</b>'

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.trainer.pages.parsing import Page
+from tests.helpers.page_parsing import Page
 from trainer.pages.run_report import CHARTS, report_page
 from trainer.runs.checkpoints import save_best, save_checkpoint
 from trainer.runs.run_directory import Run

@@ -1,0 +1,191 @@
+"""A tiny language whose next token depends on all earlier ones, and plain searches of it.
+
+The searches are ordinary Python on float64, without batches, arrays of hypotheses or stopping.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from keras import ops
+
+from model.config import SearchConfig
+from model.search.search import Prediction, Translations, search
+from model.search.state import Cache, Lineage
+from tests.helpers.small_models import numpy
+
+PADDING, END = 0, 1
+SOURCE_LENGTH = 4
+_STATES = 1009
+
+Hypothesis = tuple[float, tuple[int, ...]]
+
+
+class ToyLanguage:
+    """Logits looked up by a hash of the prefix, which is computed from the states of the past."""
+
+    def __init__(self, vocabulary_size: int, seed: int) -> None:
+        random = np.random.default_rng(seed)
+        self.logits = random.normal(0.0, 2.0, (_STATES, vocabulary_size)).astype(np.float32)
+        self.attention = random.dirichlet([0.3] * SOURCE_LENGTH, _STATES).astype(np.float32)
+        self.steps = 0
+        self.sentences = 0  # how many went through all steps together
+        self.rooms: list[tuple[int, int]] = []  # entries of the past, and room for more, each step
+
+    def step(self, tokens: Any, position: Any, lineage: Lineage, cache: Cache) -> Prediction:
+        """The past has a state and its position, from 1, in each entry."""
+        self.steps += 1
+        self.sentences += tokens.shape[0] or 0
+        width, room = tokens.shape[1], ops.shape(cache.past)[2]
+        self.rooms.append((lineage.written, room - lineage.written))
+        earlier = lineage.seen & (ops.arange(room) < lineage.written)
+        newest = ops.argmax(ops.where(earlier, cache.past[:, :, :, 1], 0), axis=2)  # [B, W]
+        before = ops.take_along_axis(cache.past[:, 0, :, 0], newest, axis=1)
+        before = ops.where(position == 0, cache.fixed[:, None], before)
+        states = _next_state(before, tokens, position)  # [B, W]
+        places = ops.convert_to_tensor(ops.ones_like(states) * (position + 1))
+        new = ops.stack([states, places], axis=2)[:, None]
+        ahead, behind = lineage.written, room - lineage.written - width
+        return Prediction(
+            ops.take(self.logits, states, axis=0),
+            cache.past + ops.pad(new, ((0, 0), (0, 0), (ahead, behind), (0, 0))),
+            ops.take(self.attention, states, axis=0),
+        )
+
+    def find(self, starts: Any, limits: Any, config: SearchConfig, **given: Any) -> Translations:
+        """Runs the search under test."""
+        starts = ops.convert_to_tensor(starts)
+        past = ops.zeros((ops.shape(starts)[0], 1, 0, 2), dtype=starts.dtype)
+        return search(
+            self.step,
+            Cache(past, fixed=starts),
+            length_limits=ops.convert_to_tensor(limits),
+            end_id=END,
+            config=config,
+            **given,
+        )
+
+    def search(
+        self, starts: list[int], limits: list[int], config: SearchConfig, **given: Any
+    ) -> list[list[Hypothesis]]:
+        """Runs the search under test; its translations are cut after their end symbol."""
+        return hypotheses(self.find(starts, limits, config, **given))
+
+    def log_probs(self, state: int) -> np.ndarray:
+        logits = np.float64(self.logits[state])
+        return logits - np.log(np.exp(logits).sum())
+
+
+def hypotheses(found: Translations) -> list[list[Hypothesis]]:
+    """Cuts translations after their end symbol and leaves out those that do not exist."""
+    return [
+        [
+            (float(score), _cut(row))
+            for score, row in zip(scores, tokens.tolist(), strict=True)
+            if any(row)
+        ]
+        for scores, tokens in zip(numpy(found.scores), numpy(found.tokens), strict=True)
+    ]
+
+
+def _cut(row: list[int]) -> tuple[int, ...]:
+    """Also checks that nothing but padding follows."""
+    end = row.index(END) + 1
+    assert set(row[end:]) <= {PADDING}
+    return tuple(row[:end])
+
+
+def _next_state(state: Any, token: Any, position: Any) -> Any:
+    return (state * 31 + token * 17 + position * 7 + 3) % _STATES
+
+
+def states(start: int, tokens: tuple[int, ...]) -> list[int]:
+    """The states that the tokens are predicted in, one after another."""
+    visited, state = [], start
+    for position, token in enumerate((PADDING, *tokens[:-1])):
+        state = _next_state(state, token, position)
+        visited.append(state)
+    return visited
+
+
+def score(
+    language: ToyLanguage, start: int, tokens: tuple[int, ...], config: SearchConfig
+) -> float:
+    """The score by its definition (Wu et al. 2016, §7), of a translation given."""
+    visited = states(start, tokens)
+    total = sum(language.log_probs(at)[token] for at, token in zip(visited, tokens, strict=True))
+    length, alpha = len(tokens), config.length_penalty
+    gnmt = config.length_penalty_form == "gnmt"
+    penalty = ((5 + length) / 6) ** alpha if gnmt else length**alpha
+    covered = np.minimum(np.float64(language.attention[visited]).sum(axis=0), 1.0)
+    return total / penalty + config.coverage_penalty * np.log(covered).sum()
+
+
+def is_allowed(
+    tokens: tuple[int, ...], limit: int, config: SearchConfig, prefix: tuple[int, ...] = ()
+) -> bool:
+    """Tells whether the rules let `tokens` stand at the beginning of a translation."""
+    size, here = config.no_repeat_ngram, len(tokens)
+    if here <= len(prefix) or here == limit:
+        expected = prefix[here - 1] if here <= len(prefix) else END
+        return tokens[-1] == expected
+    if tokens[-1] == PADDING or (tokens[-1] == END and here < config.min_length):
+        return False
+    grams = [tokens[at : at + size] for at in range(here - size + 1)] if size else []
+    return not grams or grams[-1] not in grams[:-1]
+
+
+def search_everything(
+    language: ToyLanguage,
+    start: int,
+    limit: int,
+    config: SearchConfig,
+    prefix: tuple[int, ...] = (),
+) -> list[Hypothesis]:
+    """All translations of at most `limit` tokens that the rules allow, best first."""
+    found: list[tuple[int, ...]] = []
+    live: list[tuple[int, ...]] = [()]
+    while live:
+        grown = [(*tokens, token) for tokens in live for token in range(language.logits.shape[1])]
+        grown = [tokens for tokens in grown if is_allowed(tokens, limit, config, prefix)]
+        found += [tokens for tokens in grown if tokens[-1] == END]
+        live = [tokens for tokens in grown if tokens[-1] != END]
+    return sorted(((score(language, start, each, config), each) for each in found), reverse=True)
+
+
+def search_plainly(
+    language: ToyLanguage,
+    start: int,
+    limit: int,
+    config: SearchConfig,
+    prefix: tuple[int, ...] = (),
+) -> list[Hypothesis]:
+    """Beam search that always runs to the limit; beam size 1 is greedy search."""
+    *_, (_, finished) = grow_plainly(language, start, limit, config, prefix)
+    return finished
+
+
+def grow_plainly(
+    language: ToyLanguage,
+    start: int,
+    limit: int,
+    config: SearchConfig,
+    prefix: tuple[int, ...] = (),
+) -> Iterator[tuple[list[Hypothesis], list[Hypothesis]]]:
+    """Yields after each position what lives, by its sum, and what is kept, by its score."""
+    live: list[Hypothesis] = [(0.0, ())]
+    finished: list[Hypothesis] = []
+    for _ in range(limit):
+        extended = []
+        for total, tokens in live:
+            state = states(start, (*tokens, PADDING))[-1]
+            for token, log_prob in enumerate(language.log_probs(state)):
+                if is_allowed((*tokens, token), limit, config, prefix):
+                    extended.append((total + log_prob, (*tokens, token)))
+        extended.sort(reverse=True)
+        extended = extended[: 2 * config.beam_size if config.beam_size > 1 else 1]
+        ended = [tokens for _, tokens in extended if tokens[-1] == END]
+        finished += [(score(language, start, tokens, config), tokens) for tokens in ended]
+        finished = sorted(finished, reverse=True)[: config.n_best]
+        live = [each for each in extended if each[1][-1] != END][: config.beam_size]
+        yield live, finished

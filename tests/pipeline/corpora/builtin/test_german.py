@@ -1,0 +1,158 @@
+"""German inflection against forms as a school grammar gives them, written by hand."""
+
+import pytest
+
+from pipeline.corpora.builtin import german, modifiers
+from pipeline.corpora.builtin.phrases import BARE, MY, OUR, THE, THIS, A, Determiner, NounPhrase
+from pipeline.corpora.builtin.words import Case
+from tests.pipeline.corpora.builtin.lexicon import MODALS, NOUNS, VERBS
+
+KEIN = Determiner("a", "kein", "ein")
+THREE = Determiner("", "drei", "bare", "three")
+
+
+@pytest.mark.parametrize(
+    ("determiner", "adjective", "noun", "plural", "nominative", "accusative", "dative"),
+    [
+        # weak, after der
+        (THE, "SMALL", "dog", False, "der kleine Hund", "den kleinen Hund", "dem kleinen Hund"),
+        (THE, "OLD", "woman", False, "die alte Frau", "die alte Frau", "der alten Frau"),
+        (THE, "NEW", "house", False, "das neue Haus", "das neue Haus", "dem neuen Haus"),
+        (THE, "SMALL", "dog", True, "die kleinen Hunde", "die kleinen Hunde", "den kleinen Hunden"),
+        # mixed, after ein
+        (A, "RED", "apple", False, "ein roter Apfel", "einen roten Apfel", "einem roten Apfel"),
+        (A, "LONG", "story", False, "eine lange Geschichte", *2 * ("",)),
+        (A, "EXPENSIVE", "dress", False, "ein teures Kleid", "ein teures Kleid", ""),
+        (MY, "TIRED", "cat", False, "meine müde Katze", "meine müde Katze", "meiner müden Katze"),
+        (OUR, "DARK", "car", False, "unser dunkles Auto", "", "unserem dunklen Auto"),
+        (KEIN, "RIPE", "pear", True, "keine reifen Birnen", "", "keinen reifen Birnen"),
+        # strong, without anything that shows case
+        (BARE, "HOT", "coffee", False, "heißer Kaffee", "heißen Kaffee", "heißem Kaffee"),
+        (BARE, "COLD", "milk", False, "kalte Milch", "kalte Milch", "kalter Milch"),
+        (BARE, "COLD", "water", False, "kaltes Wasser", "kaltes Wasser", "kaltem Wasser"),
+        (THREE, "OLD", "book", True, "drei alte Bücher", "", "drei alten Büchern"),
+        # nouns: weak ones, and plurals without a dative -n
+        (THIS, "YOUNG", "boy", False, "dieser junge Junge", "diesen jungen Jungen", ""),
+        (THE, None, "student", False, "der Student", "den Studenten", "dem Studenten"),
+        (THE, None, "neighbour", True, "die Nachbarn", "die Nachbarn", "den Nachbarn"),
+        (THE, None, "car", True, "die Autos", "die Autos", "den Autos"),
+        (THE, None, "girl", True, "die Mädchen", "die Mädchen", "den Mädchen"),
+        (THE, None, "child", True, "die Kinder", "die Kinder", "den Kindern"),
+        (THE, None, "museum", True, "die Museen", "die Museen", "den Museen"),
+    ],
+)
+def test_noun_phrase_agrees(determiner, adjective, noun, plural, nominative, accusative, dative):
+    described = getattr(modifiers, adjective) if adjective else None
+    phrase = NounPhrase(NOUNS[noun], determiner, described, plural)
+    expected: dict[Case, str] = {
+        "nominative": nominative,
+        "accusative": accusative,
+        "dative": dative,
+    }
+    for case, form in expected.items():
+        if form:
+            assert phrase.german(case) == form
+
+
+@pytest.mark.parametrize(
+    ("preposition", "phrase", "joined"),
+    [
+        ("in", "dem alten Park", "im alten Park"),
+        ("in", "das Haus", "ins Haus"),
+        ("in", "den Wald", "in den Wald"),
+        ("zu", "dem Bahnhof", "zum Bahnhof"),
+        ("zu", "der Schule", "zur Schule"),
+        ("zu", "einer Schule", "zu einer Schule"),
+        ("von", "dem Löwen", "vom Löwen"),
+        ("auf", "dem Tisch", "auf dem Tisch"),
+    ],
+)
+def test_preposition_contracts_with_definite_article(preposition, phrase, joined):
+    assert german.contract(preposition, phrase) == joined
+
+
+@pytest.mark.parametrize(
+    ("verb", "i", "he", "we"),
+    [
+        ("buy", "kaufe", "kauft", "kaufen"),
+        ("eat", "esse", "isst", "essen"),
+        ("feed", "füttere", "füttert", "füttern"),
+        ("work", "arbeite", "arbeitet", "arbeiten"),
+        ("run", "laufe", "läuft", "laufen"),
+        ("help", "helfe", "hilft", "helfen"),
+        ("know", "weiß", "weiß", "wissen"),
+        ("be", "bin", "ist", "sind"),
+    ],
+)
+def test_present(verb, i, he, we):
+    found = [german.present(VERBS[verb], agreement) for agreement in ("I", "he", "we")]
+    assert found == [i, he, we]
+
+
+@pytest.mark.parametrize(
+    ("verb", "agreement", "past"),
+    [
+        ("buy", "he", ("hat", "gekauft")),
+        ("go", "he", ("ist", "gegangen")),
+        ("get up", "I", ("bin", "aufgestanden")),
+        ("visit", "we", ("haben", "besucht")),
+        ("photograph", "I", ("habe", "fotografiert")),
+        ("invite", "we", ("haben", "eingeladen")),
+        ("be", "I", ("war", "")),
+        ("be", "we", ("waren", "")),
+    ],
+)
+def test_past_is_the_spoken_one_with_its_auxiliary(verb, agreement, past):
+    assert german.past_group(VERBS[verb], agreement) == past
+
+
+@pytest.mark.parametrize(
+    ("modal", "agreement", "negated", "finite"),
+    [
+        ("can", "he", False, "kann"),
+        ("can", "we", True, "können"),
+        ("must", "I", False, "muss"),
+        ("must", "I", True, "darf"),
+        ("must", "we", True, "dürfen"),
+        ("will", "I", False, "werde"),
+        ("will", "he", False, "wird"),
+        ("want to", "I", False, "will"),
+        ("want to", "we", False, "wollen"),
+    ],
+)
+def test_modal(modal, agreement, negated, finite):
+    group = german.modal_group(VERBS["get up"], agreement, modal=MODALS[modal], negated=negated)
+    assert group == (finite, "aufstehen")
+
+
+@pytest.mark.parametrize(
+    ("verb", "infinitive", "last"),
+    [("call", "anzurufen", "anruft"), ("buy", "zu kaufen", "kauft")],
+)
+def test_separable_verbs_join_in_subordinate_clauses(verb, infinitive, last):
+    assert german.zu_infinitive(VERBS[verb]) == infinitive
+    group = german.present_group(VERBS[verb], "he")
+    assert german.join_finite_last(group, VERBS[verb]) == last
+
+
+def test_relative_pronouns():
+    asked: tuple[tuple[Case, german.Column], ...] = (
+        ("nominative", "m"),
+        ("accusative", "m"),
+        ("accusative", "n"),
+        ("dative", "f"),
+        ("dative", "plural"),
+    )
+    found = [german.relative_pronoun(case, column) for case, column in asked]
+    assert found == ["der", "den", "das", "der", "denen"]
+
+
+def test_every_participle_holds_its_prefix():
+    for verb in VERBS.values():
+        assert verb.participle.startswith(verb.prefix)
+        assert not verb.infinitive.startswith(verb.prefix or "-")
+
+
+def test_every_noun_is_capitalised():
+    assert all(noun.german[0].isupper() for noun in NOUNS.values())
+    assert all(verb.infinitive.islower() for verb in VERBS.values())

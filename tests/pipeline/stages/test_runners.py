@@ -1,0 +1,132 @@
+import contextlib
+import socket
+from pathlib import Path
+from unittest import mock
+
+import psutil  # type: ignore[import-untyped]
+import pytest
+from apache_beam.options.pipeline_options import (
+    DirectOptions,
+    FlinkRunnerOptions,
+    GoogleCloudOptions,
+    WorkerOptions,
+)
+from apache_beam.runners.portability import flink_runner
+from apache_beam.runners.portability.fn_api_runner import fn_runner
+
+from pipeline.common import storage
+from pipeline.common.errors import UserError
+from pipeline.stages.runners import make_options, make_runner, run_to_end
+from tests.helpers import commands
+from tests.helpers.object_store import MemoryFileSystem
+from tests.integration.engines.services import wait_for
+
+
+def test_direct_runner_is_the_in_process_one() -> None:
+    assert type(make_runner(make_options("DirectRunner", 1, [], []))) is fn_runner.FnApiRunner
+
+
+def test_other_runners_are_beams_with_their_options() -> None:
+    options = make_options("FlinkRunner", 1, ["--flink_master=host:8081", "--project", "p"], [])
+    assert type(make_runner(options)) is flink_runner.FlinkRunner
+    assert options.view_as(FlinkRunnerOptions).flink_master == "host:8081"
+    assert options.view_as(GoogleCloudOptions).project == "p"
+
+
+@pytest.mark.parametrize(
+    ("runner", "arguments", "message"),
+    [
+        ("DirctRunner", [], "received --runner=DirctRunner: .* DirectRunner"),
+        ("nowhere.Runner", [], r"--runner=nowhere.Runner needs what is not .*apache-beam\[dask\]"),
+        ("pipeline.Runner", [], "--runner=pipeline.Runner: .* no attribute 'Runner'"),
+        ("DirectRunner", ["--direct_running_mode=slow"], "direct_running_mode: .*multi_threading"),
+        ("DirectRunner", ["--direct_num_workers=3"], "expected --num_workers"),
+        ("PortableRunner", ["--job_endpoint=there"], "--job_endpoint=there.*expected the host"),
+    ],
+)
+def test_a_mistake_about_the_engine_is_refused(
+    runner: str, arguments: list[str], message: str
+) -> None:
+    with pytest.raises(UserError, match=message):
+        make_options(runner, 1, arguments, [])
+
+
+def test_file_systems_get_the_options_of_the_command_line() -> None:
+    make_options("DirectRunner", 1, ["--s3_region_name=eu-north-1"], [])
+    storage.is_file("mem://bucket/x")
+    assert MemoryFileSystem.options.get_all_options()["s3_region_name"] == "eu-north-1"
+    storage.connect({})
+
+
+def test_a_service_that_is_not_there_is_named_at_once() -> None:
+    with socket.create_server(("localhost", 0)) as server:
+        address = f"localhost:{server.getsockname()[1]}"
+        make_options("PortableRunner", 1, [f"--job_endpoint={address}"], [])
+    with pytest.raises(UserError, match=f"--job_endpoint={address}, but nobody answers there"):
+        make_options("PortableRunner", 1, [f"--job_endpoint={address}"], [])
+
+
+def test_the_number_of_workers_reaches_the_runner() -> None:
+    options = make_options("DirectRunner", 3, [], [])
+    assert options.view_as(DirectOptions).direct_num_workers == 3
+    assert type(make_runner(options)) is fn_runner.FnApiRunner
+    dask = make_options("DaskRunner", 3, [], [])
+    assert dask.view_as(WorkerOptions).num_workers == 3
+
+
+@pytest.mark.parametrize(
+    ("argument", "nearest"), [("--projct=p", "--project"), ("--max_lengt=3", "--max_length")]
+)
+def test_an_option_of_nobody_is_refused_with_the_nearest(argument: str, nearest: str) -> None:
+    with pytest.raises(UserError, match=f"unknown flag .*nearest: {nearest}"):
+        make_options("DirectRunner", 1, [argument], ["max_length"])
+
+
+def test_an_abbreviated_beam_option_is_refused() -> None:
+    with pytest.raises(UserError, match="unknown flag --projec;"):
+        make_options("DirectRunner", 1, ["--projec=p"], [])
+
+
+def test_the_client_of_an_engine_is_closed_also_after_a_failure() -> None:
+    result = mock.Mock()
+    result.wait_until_finish.side_effect = RuntimeError("a block failed")
+    with pytest.raises(RuntimeError, match="a block failed"):
+        run_to_end(mock.Mock(run=lambda: result))
+    result.client.close.assert_called_once_with()
+
+
+def test_an_interrupt_cancels_the_job_on_its_engine() -> None:
+    result = mock.Mock(client=None)
+    result.wait_until_finish.side_effect = KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt):
+        run_to_end(mock.Mock(run=lambda: result))
+    result.cancel.assert_called_once_with()
+
+
+def test_a_worker_process_that_dies_ends_the_run_and_the_other_workers(tmp_path: Path) -> None:
+    code = (
+        "import os\n"
+        "import apache_beam as beam\n"
+        "from pipeline import cli, runners\n"
+        "def main(argv):\n"
+        "    options = runners.make_options('DirectRunner', 2, [], [])\n"
+        "    pipeline = beam.Pipeline(runner=runners.make_runner(options), options=options)\n"
+        "    pipeline | beam.Create([1]) | beam.Map(lambda number: os.kill(os.getpid(), 9))\n"
+        "    runners.run_to_end(pipeline)\n"
+        "cli.run(main)\n"
+    )
+    process = commands.start("-c", code, variables={"MARK": str(tmp_path)})
+    _, error = process.communicate(timeout=300)
+    assert process.returncode == 2, error
+    assert [line for line in error.splitlines() if line.startswith("error: a worker process died")]
+    wait_for(lambda: None if running_with(str(tmp_path)) else True, "the other worker to end")
+
+
+def running_with(mark: str) -> list[int]:
+    """Returns the processes that have a text in their environment."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if mark in process.environ().get("MARK", ""):
+                found.append(process.pid)
+    return found

@@ -1,0 +1,167 @@
+import dataclasses
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow.core.protobuf import saved_model_pb2
+
+from model.transformer import Transformer
+from pipeline.common.errors import UserError
+from pipeline.dataset.tfrecord import read_records
+from tests.helpers import c_api
+from tests.trainer.inference.test_translator import SENTENCES, WILD
+from trainer.exporters import warmup
+from trainer.exporters.saved_model import WITH_PREFIX, load_saved_model, save_translator
+from trainer.inference.batching import translate_all
+from trainer.inference.translator import Translator
+
+KINDS = {tf.string: "string", tf.float32: "float", tf.int32: "int"}
+
+
+@pytest.fixture(scope="module")
+def saved_model(translator: Translator, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("export") / "model"
+    save_translator(translator, directory, weights="float32")
+    return directory
+
+
+def weight_bytes(directory: Path) -> int:
+    return sum(file.stat().st_size for file in directory.glob("variables/variables.data*"))
+
+
+def test_a_saved_model_translates_the_same(translator: Translator, saved_model: Path) -> None:
+    loaded = load_saved_model(str(saved_model))
+    expected = translate_all(translator.translate, SENTENCES)
+    for received, wanted in zip(translate_all(loaded, SENTENCES), expected, strict=True):
+        assert received.text == wanted.text
+        assert received.score == pytest.approx(wanted.score, rel=1e-5)
+
+
+def test_no_saved_model_is_said_with_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no SavedModel in .*python -m trainer.export"):
+        load_saved_model(str(tmp_path))
+
+
+def test_the_folder_of_versions_is_not_one_of_them(tmp_path: Path) -> None:
+    for version in "12":
+        (tmp_path / version).mkdir()
+        (tmp_path / version / "saved_model.pb").touch()
+    with pytest.raises(UserError, match=f"did you mean {tmp_path}/2"):
+        load_saved_model(str(tmp_path))
+    with pytest.raises(UserError, match="copy it from the store"):
+        load_saved_model("gs://bucket/1")
+
+
+def test_bfloat16_weights_take_half_the_room_and_translate_alike(
+    translator: Translator, saved_model: Path, tmp_path: Path
+) -> None:
+    save_translator(translator, tmp_path / "half", weights="bfloat16")
+    ratio = weight_bytes(tmp_path / "half") / weight_bytes(saved_model)
+    assert ratio == pytest.approx(0.5, abs=0.06)  # and the index
+    text, translation = tf.constant(["Why?"] * 2), tf.constant(["Warum?", "Nein."])
+    half = load_saved_model(str(tmp_path / "half"), "score")
+    given = half(text=text, translation=translation)["log_probability"].numpy()
+    exact = translator.score(text, translation)["log_probability"].numpy()
+    np.testing.assert_allclose(given, exact, rtol=0.05)
+    assert (given != exact).all()
+
+
+def test_an_ensemble_is_saved_whole(translator: Translator, tmp_path: Path) -> None:
+    config = dataclasses.replace(translator.transformer.config, num_layers=2)
+    other = Transformer(config, translator.transformer.vocabulary_size)
+    ensemble = Translator(
+        translator.transformer, translator.source_ops, translator.target_ops, translator.search,
+        [other],
+    )  # fmt: skip
+    save_translator(ensemble, tmp_path / "model", weights="float32")
+    loaded = load_saved_model(str(tmp_path / "model"))
+    received, alone = (translate_all(each, SENTENCES) for each in (loaded, translator.translate))
+    for one, wanted in zip(received, translate_all(ensemble.translate, SENTENCES), strict=True):
+        assert one.text == wanted.text
+        assert one.score == pytest.approx(wanted.score, rel=1e-5)
+    assert received[0].score != pytest.approx(alone[0].score, rel=1e-3)
+
+
+def test_a_signature_that_was_not_exported_is_named(saved_model: Path) -> None:
+    with pytest.raises(UserError, match="no signature other, only .*serving_default.*again"):
+        load_saved_model(str(saved_model), "other")
+
+
+def tensors(directory: Path, signature: str) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
+    """The tensors of a signature: of its inputs, by name, and of its outputs, with their kind."""
+    model = saved_model_pb2.SavedModel()
+    model.ParseFromString((directory / "saved_model.pb").read_bytes())
+    definition = model.meta_graphs[0].signature_def[signature]
+    outputs = {
+        name: (info.name, KINDS[tf.dtypes.as_dtype(info.dtype)])
+        for name, info in definition.outputs.items()
+    }
+    return {name: info.name for name, info in definition.inputs.items()}, outputs
+
+
+def call_from_c(directory: Path, calls: list[tuple[str, dict[str, list[bytes]]]]) -> list[Any]:
+    """Calls signatures through the C API, in a process of its own."""
+    requests = []
+    for signature, arguments in calls:
+        inputs, outputs = tensors(directory, signature)
+        texts = {inputs[name]: [t.decode("latin-1") for t in arguments[name]] for name in arguments}
+        requests.append({"inputs": texts, "outputs": dict(outputs.values())})
+    site_packages = Path(tf.__file__).parents[1]
+    command = [sys.executable, c_api.__file__, str(directory), str(site_packages)]
+    done = subprocess.run(command, input=json.dumps(requests), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    answers = json.loads(done.stdout.splitlines()[-1])
+    return [
+        {name: answer[tensor] for name, (tensor, _) in tensors(directory, signature)[1].items()}
+        for (signature, _), answer in zip(calls, answers, strict=True)
+    ]
+
+
+def test_the_c_api_alone_translates_any_text(translator: Translator, saved_model: Path) -> None:
+    batches = [[], WILD[:1], WILD]
+    calls: list[tuple[str, dict[str, list[bytes]]]] = [
+        ("serving_default", {"text": batch}) for batch in batches
+    ]
+    calls.append(("score", {"text": WILD, "translation": WILD[::-1]}))
+    calls.append(("translate_with_prefix", {"text": WILD, "prefix": [b""] * len(WILD)}))
+    calls.append(("translate_nbest", {"text": WILD}))
+    *translated, scored, prefixed, several = call_from_c(saved_model, calls)
+    expected = translator.translate(tf.constant(WILD))
+    for batch, received in zip(batches, translated, strict=True):
+        texts = [text.encode("latin-1") for text in received["translation"]]
+        assert texts == expected["translation"].numpy().tolist()[: len(batch)]
+        np.testing.assert_allclose(received["score"], expected["score"][: len(batch)], rtol=1e-4)
+    wanted = translator.score(tf.constant(WILD), tf.constant(WILD[::-1]))
+    np.testing.assert_allclose(scored["log_probability"], wanted["log_probability"], rtol=1e-4)
+    assert prefixed["translation"] == translated[-1]["translation"]
+    assert several["translations"][::2] == translated[-1]["translation"]
+
+
+def test_warm_up_requests_are_what_tf_serving_reads(saved_model: Path) -> None:
+    serving = pytest.importorskip(
+        "tensorflow_serving.apis.prediction_log_pb2",
+        reason="needs tensorflow-serving-api: pip install '.[serving]'",
+    )
+    seen = set()
+    for record in read_records(str(saved_model / warmup.PATH)):
+        request = serving.PredictionLog.FromString(record).predict_log.request
+        signature = request.model_spec.signature_name
+        inputs = {name: tf.make_ndarray(value) for name, value in request.inputs.items()}
+        load_saved_model(str(saved_model), signature)(**inputs)
+        seen.add(signature)
+    assert seen == {"score", "serving_default", "translate_ids", "translate_nbest", WITH_PREFIX}
+
+
+def test_a_warm_up_request_is_packed_as_protocol_buffers_are() -> None:
+    """By hand from the .proto files, field by field."""
+    value = tf.make_tensor_proto(tf.constant([7])).SerializeToString()
+    entry = b"\x0a\x01x" + b"\x12" + bytes([len(value)]) + value  # key = 1, value = 2
+    request = b"\x0a\x03\x1a\x01s" + b"\x12" + bytes([len(entry)]) + entry  # spec = 1, inputs = 2
+    log = b"\x0a" + bytes([len(request)]) + request  # request = 1
+    content = warmup.warmup_requests({"s": {"x": tf.constant([7])}})
+    assert content[12:-4] == b"\x32" + bytes([len(log)]) + log  # predict_log = 6

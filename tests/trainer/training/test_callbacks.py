@@ -1,0 +1,129 @@
+import json
+import math
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tests.helpers.scripted_model import (
+    PLAIN,
+    AfterUpdate,
+    ScriptedLearner,
+    checkpointing,
+    fit,
+    steps,
+    telemetry,
+)
+from trainer.config import TrainingConfig
+from trainer.runs.checkpoints import list_checkpoints
+from trainer.runs.metrics_log import MetricsWriter
+from trainer.training import callbacks
+from trainer.training.callbacks import Checkpointing
+
+
+def rows_of(run_dir: Path) -> list[dict[str, float]]:
+    return [json.loads(line) for line in (run_dir / "metrics.jsonl").read_text().splitlines()]
+
+
+class FakeClock(SimpleNamespace):
+    """Stands in for the `time` module: its seconds pass only when it is told so."""
+
+    now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def pass_seconds(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
+    clock = FakeClock()
+    monkeypatch.setattr(callbacks, "time", clock)
+    return clock
+
+
+def test_figures_are_averaged_over_the_tokens_of_an_interval(
+    tmp_path: Path, clock: FakeClock
+) -> None:
+    learner = ScriptedLearner(
+        [
+            (8.0, 4.0, 10.0, 1.0, 1.0),
+            (4.0, 2.0, 20.0, 3.0, 8.0),
+            (1.0, 0.5, 7.0, 5.0, 1.0),
+        ]
+    )
+    reporting = telemetry(MetricsWriter(tmp_path, 0), train_steps=3, every_steps=2, peak_flops=96.0)
+    fit(learner, 3, AfterUpdate(lambda _: clock.pass_seconds(2.0)), reporting)
+    first, last = rows_of(tmp_path)
+    assert first["step"] == 2
+    assert first["train/loss"] == pytest.approx((8 * 1 + 4 * 3) / 4)
+    assert first["train/nll"] == pytest.approx((4 * 1 + 2 * 3) / 4)
+    assert first["train/perplexity"] == pytest.approx(math.exp(2.5))
+    assert first["train/tokens_per_second"] == pytest.approx((10 + 20 + 1 + 3) / 4.0)
+    assert first["train/learning_rate"] == 0.25
+    assert first["train/gradient_norm"] == pytest.approx((40 + 20) / 2)
+    positions = 3 * (7 + 9)  # of each batch
+    assert first["train/padding_efficiency"] == pytest.approx((10 + 20 + 1 + 3) / (2 * positions))
+    assert first["train/flops_per_second"] == pytest.approx(2 * positions / 4.0)
+    assert first["train/peak_share"] == pytest.approx(24.0 / 96.0)
+    assert first["train/programs"] == 1
+    assert first["train/loss_scale"] == 8.0
+    assert last["step"] == 3  # the interval is not full, but training is over
+    assert last["train/loss"] == 1.0
+    assert last["train/tokens_per_second"] == pytest.approx((7 + 5) / 2.0)
+
+
+def test_skipped_updates_do_not_count(tmp_path: Path) -> None:
+    bad = (math.nan, 1.0, 10.0, 10.0, 1.0)
+    learner = ScriptedLearner([PLAIN, bad, bad, bad])
+    fit(learner, 4, telemetry(MetricsWriter(tmp_path, 0), train_steps=4, every_steps=2))
+    first, last = rows_of(tmp_path)
+    assert first["train/loss"] == PLAIN[0]
+    assert first["train/gradient_norm"] == 10 * PLAIN[1]
+    assert not {"train/loss", "train/padding_efficiency"} & last.keys()
+    assert last["train/tokens_per_second"] == 0.0
+
+
+def test_intervals_are_counted_over_all_sessions(tmp_path: Path) -> None:
+    learner = ScriptedLearner([PLAIN] * 6)
+    writer = MetricsWriter(tmp_path, 0)
+    for updates in (3, 3):
+        fit(learner, updates, telemetry(writer, train_steps=99, every_steps=2))
+    assert [row["step"] for row in rows_of(tmp_path)] == [2, 4, 6]
+
+
+def test_checkpoints_are_saved_every_so_many_steps_and_at_the_end(tmp_path: Path) -> None:
+    saving = checkpointing(tmp_path, checkpoint_every_steps=2, train_steps=5)
+    fit(ScriptedLearner([PLAIN] * 5), 5, saving)
+    assert [(one.step, one.interim) for one in list_checkpoints(tmp_path)] == [
+        (2, False),
+        (4, False),
+        (5, False),
+    ]
+
+
+def test_a_checkpoint_is_not_saved_twice_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved: list[int] = []
+    monkeypatch.setattr(callbacks, "save_checkpoint", lambda *_, step, **__: saved.append(step))
+    saving = checkpointing(tmp_path, checkpoint_every_steps=2, train_steps=4)
+    fit(ScriptedLearner([PLAIN] * 4), 4, saving)
+    assert saved == [2, 4]
+
+
+def test_checkpoints_are_saved_every_so_many_minutes(tmp_path: Path, clock: FakeClock) -> None:
+    """Minutes count from the checkpoint before, and updates take 40 seconds here."""
+    saving = checkpointing(tmp_path, checkpoint_every_minutes=1.5, train_steps=8)
+    fit(ScriptedLearner([PLAIN] * 8), 8, AfterUpdate(lambda _: clock.pass_seconds(40.0)), saving)
+    assert steps(tmp_path) == [3, 6, 8]
+
+
+def test_training_time_goes_on_from_earlier_sessions(tmp_path: Path, clock: FakeClock) -> None:
+    config = TrainingConfig(checkpoint_every_minutes=0, train_steps=2)
+    saving = Checkpointing(tmp_path, config, seconds_before=100.0)
+    fit(ScriptedLearner([PLAIN] * 2), 2, AfterUpdate(lambda _: clock.pass_seconds(4.0)), saving)
+    (checkpoint,) = list_checkpoints(tmp_path)
+    assert checkpoint.train_seconds == pytest.approx(108.0)
