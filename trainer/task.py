@@ -16,7 +16,7 @@ from model.config import SearchConfig, TransformerConfig
 from pipeline.common import cli
 from pipeline.dataset.schema import load_dataset
 from trainer.config import TrainingConfig
-from trainer.runtime.startup import restart_with_huge_pages, start_tensorflow
+from trainer.runtime.startup import start_tensorflow
 
 
 def main(_: list[str]) -> int:
@@ -26,8 +26,7 @@ def main(_: list[str]) -> int:
     search = cli.config_from_flags(SearchConfig)
     dataset = load_dataset(training.dataset_dir)
 
-    # These take seconds, so mistakes in flags and data are reported before them.
-    restart_with_huge_pages("trainer.task")
+    # Starting TensorFlow takes seconds: mistakes in flags and data are reported before.
     start_tensorflow(for_training=training)
     from trainer.runtime.damage import damage_explained
     from trainer.runtime.error_messages import failures_explained

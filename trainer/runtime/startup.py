@@ -6,29 +6,11 @@ import platform
 import sys
 import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 from trainer.config import TrainingConfig
 
 _SILENT = "3"
 _MOST_PARTS = 4  # as each has gradients of its own
-_HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
-
-
-def restart_with_huge_pages(module: str) -> None:
-    """Starts this program again, its memory in pages of 2 MiB, where Linux gives them on request.
-
-    Products of large matrices then look up fewer addresses. The C library asks for such pages if
-    GLIBC_TUNABLES says so as a process starts. A GLIBC_TUNABLES of yours decides instead.
-
-    Args:
-        module: of the program; one that was not started by `python -m module` goes on as it is.
-    """
-    on_request = _HUGE_PAGES.exists() and "[madvise]" in _HUGE_PAGES.read_text()
-    started_as = sys.orig_argv[sys.orig_argv.index("-m") + 1] if "-m" in sys.orig_argv else None
-    if on_request and started_as == module and "GLIBC_TUNABLES" not in os.environ:
-        os.environ["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=1"
-        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
 
 
 def start_tensorflow(

@@ -2,16 +2,12 @@ import os
 import platform
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pipeline.common import cli
-from trainer import task
 from trainer.config import TrainingConfig
-from trainer.runtime import startup
-from trainer.runtime.startup import parts_at_once, restart_with_huge_pages, start_tensorflow
+from trainer.runtime.startup import parts_at_once, start_tensorflow
 
 ONEDNN = "TF_ENABLE_ONEDNN_OPTS"
 x86 = pytest.mark.skipif(platform.machine() != "x86_64", reason="oneDNN is asked for on x86 alone")
@@ -78,54 +74,3 @@ def test_what_the_user_set_stays(unset: pytest.MonkeyPatch, options: dict[str, A
     unset.setenv("TF_NUM_INTRAOP_THREADS", "3")
     start_tensorflow(**options)
     assert (os.environ[ONEDNN], os.environ["TF_NUM_INTRAOP_THREADS"]) == ("0", "3")
-
-
-TASK = ["python", "-u", "-m", "trainer.task", "--seed=1"]
-
-
-@pytest.mark.parametrize(
-    ("pages", "command", "tunables", "restarts"),
-    [
-        ("always [madvise] never", TASK, None, True),
-        ("[always] madvise never", TASK, None, False),
-        ("always madvise [never]", TASK, None, False),
-        (None, TASK, None, False),
-        ("always [madvise] never", TASK, "glibc.malloc.hugetlb=0", False),
-        ("always [madvise] never", ["python", "-m", "pytest", "trainer.task"], None, False),
-        ("always [madvise] never", ["python", "trainer/task.py"], None, False),
-    ],
-)
-def test_training_restarts_where_huge_pages_are_given_on_request(
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    pages: str | None,
-    command: list[str],
-    tunables: str | None,
-    restarts: bool,
-) -> None:
-    setting = tmp_path / "enabled"
-    if pages is not None:
-        setting.write_text(pages + "\n")
-    monkeypatch.setattr(startup, "_HUGE_PAGES", setting)
-    monkeypatch.setattr(sys, "orig_argv", command)
-    monkeypatch.setenv("GLIBC_TUNABLES", tunables or "")
-    if tunables is None:
-        monkeypatch.delenv("GLIBC_TUNABLES")
-    started: list[tuple[str, list[str], str]] = []
-    monkeypatch.setattr(
-        os, "execv", lambda *given: started.append((*given, os.environ["GLIBC_TUNABLES"]))
-    )
-    restart_with_huge_pages("trainer.task")
-    expected = (sys.executable, [sys.executable, *command[1:]], "glibc.malloc.hugetlb=1")
-    assert started == ([expected] if restarts else [])
-
-
-def test_training_restarts_before_tensorflow_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    started: list[str] = []
-    monkeypatch.setattr(cli, "config_from_flags", lambda config: config())
-    monkeypatch.setattr(task, "load_dataset", lambda _: None)
-    monkeypatch.setattr(task, "restart_with_huge_pages", started.append)
-    monkeypatch.setattr(task, "start_tensorflow", lambda **_: sys.exit("started"))
-    with pytest.raises(SystemExit, match="started"):
-        task.main([])
-    assert started == ["trainer.task"]
