@@ -42,7 +42,7 @@ CHECKS = (
 
 
 def read_requirements(path: Path) -> dict[str, str]:
-    """Maps each distribution's name to its requirement, such as `keras` to `keras>=3.15,<4`."""
+    """Maps each distribution's name to its requirement, such as `keras` to `keras>=3.15,<3.16`."""
     requirements = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         requirement = line.partition("#")[0].strip()

@@ -81,12 +81,11 @@ def profile_steps(dataset_dir: Path, size: Size, precision: str, folder: Path) -
     strategy = tf.distribute.get_strategy()
     buckets = make_training_buckets(training, dataset, strategy)
     batches = iter(cast(Any, distribute(training_batches(buckets, seed=1), strategy)))
-    learner.make_train_function()
     for _ in range(WARM_UP_STEPS):
-        learner.train_function(batches)
+        learner.train_on_next(batches)
     tf.profiler.experimental.start(str(folder))
     for _ in range(STEPS):
-        learner.train_function(batches)
+        learner.train_on_next(batches)
     tf.profiler.experimental.stop()
 
 

@@ -31,11 +31,10 @@ def rehearse(
     buckets = make_training_buckets(training, dataset, strategy)
     learner = prepare_learner(describe_run(transformer, training, search, dataset), strategy)
     widest = max(buckets, key=lambda bucket: max(bucket.shape))
-    learner.make_train_function()
     iterator = iter(distribute(training_batches([widest], seed=training.seed), strategy))  # type: ignore[call-overload]
     for _ in range(2):
         start = time.monotonic()
-        logs = {name: float(value) for name, value in learner.train_function(iterator).items()}
+        logs = {name: float(value) for name, value in learner.train_on_next(iterator).items()}
         seconds = time.monotonic() - start
     tokens = logs["source_tokens"] + logs["target_tokens"]
     epochs = training.train_steps / steps_per_epoch(buckets)

@@ -3,12 +3,12 @@
 import time
 from collections.abc import Callable
 
-import keras
 import tensorflow as tf
 
 from model.transformer import Transformer
 from pipeline.dataset.schema import PADDING_ID
 from trainer.data.input_pipeline import Batch
+from trainer.training.keras_hooks import ModelHooks
 from trainer.training.loss import cross_entropy
 from trainer.training.loss_scale import LossScale
 
@@ -17,7 +17,7 @@ Logs = dict[str, tf.Tensor]
 BatchShape = tuple[int, int, int]
 
 
-class Learner(keras.Model):
+class Learner(ModelHooks):
     """Teaches a Transformer; one step gives the same update on any number of replicas.
 
     The loss is the sum over all target tokens of the global batch divided by their number, so it
@@ -94,18 +94,8 @@ class Learner(keras.Model):
 
         shift()
 
-    def make_train_function(self, force: bool = False) -> None:
-        """Has `fit` call our own function for each update.
-
-        Keras's fetches the batch inside its function, where no one sees how long that takes, and
-        averages what the replicas report, which fails with several workers.
-        """
-        self.train_function = self._train_on_next
-
-    def _maybe_symbolic_build(self, iterator: object = None, data_batch: object = None) -> None:
-        """Does nothing, as all is built; Keras's own would average the ids of all workers."""
-
-    def _train_on_next(self, iterator: tf.distribute.DistributedIterator) -> Logs:
+    def train_on_next(self, iterator: tf.distribute.DistributedIterator) -> Logs:
+        """Makes one update from the iterator's next global batch, on all replicas."""
         if self._update is None:
             signature = [iterator.element_spec]
             self._update = tf.function(

@@ -73,7 +73,7 @@ def test_each_average_is_the_mean_of_its_checkpoints(
 
 def test_auto_has_all_that_there_can_be(make: Callable[..., tuple[Run, Learner]]) -> None:
     run, learner = make(average="auto", ema_decay=0.5)
-    for average in learner.optimizer._averages:
+    for average in learner.optimizer.averages:
         average.assign(np.full(average.shape, 7.0, np.float32))
     assert values_of(run, learner) == {
         "best": (30.0, (25, 35)),
