@@ -2,9 +2,9 @@
 
 import codecs
 import dataclasses
-from dataclasses import field
 
 from pipeline.common import storage
+from pipeline.common.settings import as_flags, require, setting
 from pipeline.corpora.catalog import DATASETS, EVALUATION_SETS
 from pipeline.corpora.readers import Columns
 
@@ -15,80 +15,58 @@ _SUFFIXES = ".tsv, .csv, .jsonl, .parquet or .tmx, compressed or not"
 class CorpusConfig:
     """Named data sets, files that hold both sides, encodings."""
 
-    dataset: str | None = field(
-        default=None,
-        metadata={
-            "help": "Named data set to train on, in either direction, with its own dev and test. "
-            + "".join(f"{name}: {each.description}. " for name, each in DATASETS.items())
-            + "hf:OWNER/NAME or hf:OWNER/NAME:CONFIGURATION: from the Hugging Face hub."
-        },
+    dataset: str | None = setting(
+        None,
+        "Named data set to train on, in either direction, with its own dev and test. "
+        + "".join(f"{name}: {each.description}. " for name, each in DATASETS.items())
+        + "hf:OWNER/NAME or hf:OWNER/NAME:CONFIGURATION: from the Hugging Face hub.",
     )
-    dev_dataset: str | None = field(
-        default=None,
-        metadata={
-            "help": "Named evaluation set for dev, in place of the data set's own: "
-            f"{', '.join(EVALUATION_SETS)}."
-        },
+    dev_dataset: str | None = setting(
+        None,
+        "Named evaluation set for dev, in place of the data set's own: "
+        f"{', '.join(EVALUATION_SETS)}.",
     )
-    test_dataset: str | None = field(
-        default=None, metadata={"help": "The same for test; newstest2014 is the full 3003 pairs."}
+    test_dataset: str | None = setting(
+        None, "The same for test; newstest2014 is the full 3003 pairs."
     )
-    cache_dir: str = field(
-        default="data/downloads",
-        metadata={"help": "Local folder of downloads; a file put there by hand is taken too."},
+    cache_dir: str = setting(
+        "data/downloads", "Local folder of downloads; a file put there by hand is taken too."
     )
-    pair_files: tuple[str, ...] = field(
-        default=(),
-        metadata={"help": f"Training files that hold both sides: {_SUFFIXES}."},
+    pair_files: tuple[str, ...] = setting((), f"Training files that hold both sides: {_SUFFIXES}.")
+    dev_pair_files: tuple[str, ...] = setting((), "Development files that hold both sides.")
+    test_pair_files: tuple[str, ...] = setting((), "Test files that hold both sides.")
+    source_column: str | None = setting(
+        None,
+        "Source column of files that hold both sides: its number from 1 or its name in the first "
+        "row (tsv, csv; unset: 1), or its name (jsonl, parquet, hf; unset: the language code, "
+        "alone or in `translation`).",
     )
-    dev_pair_files: tuple[str, ...] = field(
-        default=(), metadata={"help": "Development files that hold both sides."}
-    )
-    test_pair_files: tuple[str, ...] = field(
-        default=(), metadata={"help": "Test files that hold both sides."}
-    )
-    source_column: str | None = field(
-        default=None,
-        metadata={
-            "help": "Source column of files that hold both sides: its number from 1 or its name "
-            "in the first row (tsv, csv; unset: 1), or its name (jsonl, parquet, hf; unset: the "
-            "language code, alone or in `translation`)."
-        },
-    )
-    target_column: str | None = field(
-        default=None, metadata={"help": "Target column, likewise (tsv, csv; unset: 2)."}
-    )
-    encoding: tuple[str, ...] = field(
-        default=("utf-8",),
-        metadata={
-            "help": "Encoding of the given files; two, as latin-1,utf-8, when source and target "
-            "files differ."
-        },
+    target_column: str | None = setting(None, "Target column, likewise (tsv, csv; unset: 2).")
+    encoding: tuple[str, ...] = setting(
+        ("utf-8",),
+        "Encoding of the given files; two, as latin-1,utf-8, when source and target files differ.",
     )
 
     def __post_init__(self) -> None:
-        """Refuses what cannot work.
-
-        Raises:
-          ValueError: names the flag, what it received and what it expects.
-        """
-        if storage.is_url(self.cache_dir):
-            raise ValueError(
-                f"received --cache_dir={self.cache_dir}: expected a local folder, where downloads "
-                "are resumed and unpacked; the dataset itself may go to a URL"
-            )
-        received = f"received --encoding={','.join(self.encoding)}"
-        if len(self.encoding) not in (1, 2):
-            raise ValueError(f"{received}: expected one encoding, or one for each side")
+        require(
+            not storage.is_url(self.cache_dir),
+            "a local folder, where downloads are resumed and unpacked; the dataset itself may go "
+            "to a URL",
+            as_flags(self, "cache_dir"),
+        )
+        received = as_flags(self, "encoding")
+        require(
+            len(self.encoding) in (1, 2),
+            "one encoding, or one for source and target each",
+            received,
+        )
         for encoding in self.encoding:
-            try:
-                codecs.lookup(encoding)
-            except LookupError as error:
-                raise ValueError(
-                    f"{received}: expected names that Python knows, as utf-8 or latin-1"
-                ) from error
-        if len(set(self.encoding)) == 2 and any(map(self.tables, ("train", "dev", "test"))):
-            raise ValueError(f"{received}: files that hold both sides have one encoding")
+            require(_is_known(encoding), "names that Python knows, as utf-8 or latin-1", received)
+        require(
+            len(set(self.encoding)) == 1 or not any(map(self.tables, ("train", "dev", "test"))),
+            "one encoding, because some of the files hold both sides",
+            received,
+        )
 
     @property
     def encodings(self) -> tuple[str, str]:
@@ -103,3 +81,11 @@ class CorpusConfig:
     def columns(self, source_language: str, target_language: str) -> Columns:
         """Returns where the sides stand in files that hold both."""
         return Columns((source_language, target_language), (self.source_column, self.target_column))
+
+
+def _is_known(encoding: str) -> bool:
+    try:
+        codecs.lookup(encoding)
+    except LookupError:
+        return False
+    return True

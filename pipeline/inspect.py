@@ -8,11 +8,11 @@ Writes nothing; programs read the same card from dataset.json.
 """
 
 import dataclasses
-from dataclasses import field
 
 from pipeline import card
 from pipeline.common import cli
 from pipeline.common.errors import UserError
+from pipeline.common.settings import require_range, setting
 from pipeline.dataset.schema import load_dataset
 from pipeline.dataset.verification import verify
 
@@ -21,21 +21,11 @@ from pipeline.dataset.verification import verify
 class InspectConfig:
     """What to show of a dataset directory."""
 
-    samples: int = field(
-        default=3, metadata={"help": "Pairs to show with their subwords, from short to long."}
-    )
-    verify: bool = field(
-        default=False, metadata={"help": "Compare every file with its checksum instead."}
-    )
+    samples: int = setting(3, "Pairs to show with their subwords, from short to long.")
+    verify: bool = setting(False, "Compare every file with its checksum instead.")
 
     def __post_init__(self) -> None:
-        """Refuses what cannot work.
-
-        Raises:
-          ValueError: names the flag, what it received and what it expects.
-        """
-        if self.samples < 0:
-            raise ValueError(f"received --samples={self.samples}: expected at least 0")
+        require_range(self, "samples", at_least=0)
 
 
 def main(argv: list[str]) -> None:

@@ -6,7 +6,6 @@ The page opens in any browser, without network.
 """
 
 import dataclasses
-from dataclasses import field
 from pathlib import Path
 
 from absl import logging
@@ -14,6 +13,7 @@ from absl import logging
 from model.config import SearchConfig
 from pipeline.common import cli
 from pipeline.common.errors import UserError
+from pipeline.common.settings import required_setting, setting
 from pipeline.dataset.schema import write_atomically
 from trainer.config import TrainedModel
 from trainer.runs.run_directory import load_run
@@ -24,10 +24,8 @@ from trainer.runtime.startup import start_tensorflow
 class AttentionPage:
     """What to show, and where."""
 
-    text: str = field(metadata={"help": "Sentences to translate, one a line."})
-    output_file: str | None = field(
-        default=None, metadata={"help": "Page to write; RUN_DIR/attention.html when not given."}
-    )
+    text: str = required_setting("Sentences to translate, one a line.")
+    output_file: str | None = setting(None, "Page to write; RUN_DIR/attention.html when not given.")
 
 
 def main(_: list[str]) -> None:

@@ -1,13 +1,9 @@
 """What a training run is made of, each hyper-parameter stated once (§5)."""
 
 import dataclasses
-from dataclasses import field
-from typing import Any, Literal
+from typing import Literal
 
-
-def _field(default: Any, help_text: str, *, may_change: bool = False) -> Any:
-    """A documented field; `may_change` says that a resumed run may give it another value."""
-    return field(default=default, metadata={"help": help_text, "may_change": may_change})
+from pipeline.common.settings import as_flags, require, require_choice, require_range, setting
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,98 +14,98 @@ class TrainingConfig:
         ValueError: if a value is out of range.
     """
 
-    dataset_dir: str = _field(
+    dataset_dir: str = setting(
         "data/wmt14_en_de", "Dataset directory, made by pipeline.preprocess.", may_change=True
     )
-    run_dir: str = _field(
+    run_dir: str = setting(
         "runs/base",
         "Run directory: checkpoints, TensorBoard, metrics.jsonl. A stopped run continues.",
         may_change=True,
     )
-    train_steps: int = _field(100_000, "Updates to train for in all (§5.2).", may_change=True)
-    tokens_per_batch: int = _field(
+    train_steps: int = setting(100_000, "Updates to train for in all (§5.2).", may_change=True)
+    tokens_per_batch: int = setting(
         25_000,
         "Padded tokens of a global batch on each side: a batch of sentences of up to b tokens has "
         "tokens_per_batch / b pairs (§5.1).",
     )
-    gradient_accumulation: int = _field(
+    gradient_accumulation: int = setting(
         1,
         "Equal parts in which each device computes the gradients of its share of a batch, one "
         "after another; more need less memory, and the update stays the same, but that batches are "
         "rounded down to whole rows of every part.",
         may_change=True,
     )
-    warmup_steps: int = _field(4_000, "Updates over which the learning rate rises (§5.3).")
-    learning_rate_scale: float = _field(1.0, "Factor of the learning-rate schedule (§5.3 has 1).")
-    adam_beta_1: float = _field(0.9, "Adam's β₁ (§5.3).")
-    adam_beta_2: float = _field(0.98, "Adam's β₂ (§5.3).")
-    adam_epsilon: float = _field(1e-9, "Adam's ε (§5.3).")
-    ema_decay: float = _field(
+    warmup_steps: int = setting(4_000, "Updates over which the learning rate rises (§5.3).")
+    learning_rate_scale: float = setting(1.0, "Factor of the learning-rate schedule (§5.3 has 1).")
+    adam_beta_1: float = setting(0.9, "Adam's β₁ (§5.3).")
+    adam_beta_2: float = setting(0.98, "Adam's β₂ (§5.3).")
+    adam_epsilon: float = setting(1e-9, "Adam's ε (§5.3).")
+    ema_decay: float = setting(
         0.0,
         "Decay of a moving average of the weights, such as 0.9995, less at first; 0 to keep none.",
     )
-    label_smoothing: float = _field(
+    label_smoothing: float = setting(
         0.1, "Probability ε_ls taken from the right subword and spread (§5.4, Table 3 D)."
     )
-    label_smoothing_over: Literal["all", "wrong"] = _field(
+    label_smoothing_over: Literal["all", "wrong"] = setting(
         "all",
         "Subwords that label smoothing spreads ε_ls over: all V of them, as in the paper's source "
         "(Szegedy et al. 2016, §7), or the V - 1 wrong ones (Tensor2Tensor).",
     )
-    seed: int = _field(1, "Seed of initial weights, dropout and data order.")
-    mixed_precision: Literal["none", "bfloat16", "float16"] = _field(
+    seed: int = setting(1, "Seed of initial weights, dropout and data order.")
+    mixed_precision: Literal["none", "bfloat16", "float16"] = setting(
         "none",
         "Type of matrix products and activations; weights, loss, softmax and norms stay float32. "
         "float16 scales the loss, which bfloat16 does not need.",
     )
-    jit_compile: bool = _field(
+    jit_compile: bool = setting(
         False, "Compile the gradient step with XLA, one program per bucket.", may_change=True
     )
-    nan_policy: Literal["stop", "skip"] = _field(
+    nan_policy: Literal["stop", "skip"] = setting(
         "stop",
         "What an update does whose loss or gradients are not finite (it never changes a weight): "
         "stop the run, or skip up to max_skipped_steps.",
         may_change=True,
     )
-    max_skipped_steps: int = _field(
+    max_skipped_steps: int = setting(
         10, "Updates in a row that nan_policy=skip may skip.", may_change=True
     )
-    log_every_steps: int = _field(
+    log_every_steps: int = setting(
         100, "Updates between lines of metrics.jsonl and TensorBoard.", may_change=True
     )
-    checkpoint_every_steps: int = _field(
+    checkpoint_every_steps: int = setting(
         0, "Updates between checkpoints; 0 for by minutes only.", may_change=True
     )
-    checkpoint_every_minutes: float = _field(
+    checkpoint_every_minutes: float = setting(
         10.0, "Minutes between checkpoints (§6.1); 0 for by steps only.", may_change=True
     )
-    keep_checkpoints: int = _field(
+    keep_checkpoints: int = setting(
         5, "Newest checkpoints that are kept; at least average_checkpoints.", may_change=True
     )
-    average: Literal["last", "best", "ema", "none", "auto"] = _field(
+    average: Literal["last", "best", "ema", "none", "auto"] = setting(
         "last",
         "Weights that the run ends with: the mean of the last average_checkpoints (§6.1), or of "
         "as many best by dev BLEU; the moving average of ema_decay; none, the last checkpoint; or "
         "auto, whichever of these scores best on dev.",
         may_change=True,
     )
-    average_checkpoints: int = _field(
+    average_checkpoints: int = setting(
         5, "Checkpoints averaged at the end (§6.1: 5 for base, 20 for big).", may_change=True
     )
-    eval_every_steps: int = _field(
+    eval_every_steps: int = setting(
         0,
         "Updates between evaluations on dev (loss, perplexity, BLEU); 0 for at the end only.",
         may_change=True,
     )
-    eval_sentences: int = _field(
+    eval_sentences: int = setting(
         0, "Dev sentences translated for BLEU during training; 0 for all.", may_change=True
     )
-    early_stopping_patience: int = _field(
+    early_stopping_patience: int = setting(
         0,
         "Evaluations in a row without a better dev BLEU after which training ends; 0 for never.",
         may_change=True,
     )
-    dry_run: bool = _field(
+    dry_run: bool = setting(
         False,
         "Build everything, train twice on the widest bucket, print parameters, memory, tokens/s "
         "and the time that training would take, and write nothing.",
@@ -117,58 +113,34 @@ class TrainingConfig:
     )
 
     def __post_init__(self) -> None:
-        for name in (
-            "train_steps",
-            "tokens_per_batch",
-            "gradient_accumulation",
-            "warmup_steps",
-            "max_skipped_steps",
-            "log_every_steps",
-        ):
-            _require(getattr(self, name) >= 1, f"{name} must be at least 1", getattr(self, name))
-        for name in ("learning_rate_scale", "adam_epsilon"):
-            _require(getattr(self, name) > 0, f"{name} must be above 0", getattr(self, name))
-        for name in ("adam_beta_1", "adam_beta_2", "ema_decay", "label_smoothing"):
-            value = getattr(self, name)
-            _require(0 <= value < 1, f"{name} must be at least 0 and below 1", value)
-        _require(0 <= self.seed < 2**32, "seed must be at least 0 and below 2**32", self.seed)
-        _require(
-            self.label_smoothing_over in ("all", "wrong"),
-            "label_smoothing_over must be 'all' or 'wrong'",
-            self.label_smoothing_over,
-        )
-        for name in (
-            "checkpoint_every_steps",
-            "checkpoint_every_minutes",
-            "eval_every_steps",
-            "eval_sentences",
-            "early_stopping_patience",
-        ):
-            _require(getattr(self, name) >= 0, f"{name} must be at least 0", getattr(self, name))
-        _require(
+        counts = ("train_steps", "tokens_per_batch", "gradient_accumulation", "warmup_steps")
+        require_range(self, *counts, "max_skipped_steps", "log_every_steps", at_least=1)
+        intervals = ("checkpoint_every_steps", "checkpoint_every_minutes", "eval_every_steps")
+        require_range(self, *intervals, "eval_sentences", "early_stopping_patience", at_least=0)
+        require_range(self, "learning_rate_scale", "adam_epsilon", above=0)
+        rates = ("adam_beta_1", "adam_beta_2", "ema_decay", "label_smoothing")
+        require_range(self, *rates, at_least=0, below=1)
+        require_range(self, "seed", at_least=0, below=2**32)
+        require_choice(self, "label_smoothing_over", "mixed_precision", "nan_policy", "average")
+        require(
             not self.early_stopping_patience or self.eval_every_steps > 0,
-            "early_stopping_patience needs eval_every_steps above 0",
-            self.eval_every_steps,
+            "eval_every_steps above 0",
+            as_flags(self, "early_stopping_patience", "eval_every_steps"),
         )
-        _require(
-            self.average in ("last", "best", "ema", "none", "auto"),
-            "average must be 'last', 'best', 'ema', 'none' or 'auto'",
-            self.average,
-        )
-        _require(
+        require(
             self.average != "best" or self.eval_every_steps > 0,
-            "average=best needs eval_every_steps above 0",
-            self.eval_every_steps,
+            "eval_every_steps above 0",
+            as_flags(self, "average", "eval_every_steps"),
         )
-        _require(
+        require(
             self.average != "ema" or self.ema_decay > 0,
-            "average=ema needs ema_decay above 0",
-            self.ema_decay,
+            "ema_decay above 0",
+            as_flags(self, "average", "ema_decay"),
         )
-        _require(
+        require(
             1 <= self.average_checkpoints <= self.keep_checkpoints,
-            f"average_checkpoints must be 1 to keep_checkpoints ({self.keep_checkpoints})",
-            self.average_checkpoints,
+            "average_checkpoints of at least 1 and at most keep_checkpoints",
+            as_flags(self, "average_checkpoints", "keep_checkpoints"),
         )
 
 
@@ -179,8 +151,8 @@ class TrainedModel:
     A search flag that is not given keeps the value that the run was trained with.
     """
 
-    run_dir: str = _field("runs/base", "Run directory, made by trainer.task.")
-    checkpoint: str = _field(
+    run_dir: str = setting("runs/base", "Run directory, made by trainer.task.")
+    checkpoint: str = setting(
         "auto",
         "Which weights: averaged, best (by dev BLEU), last, a step, or auto: averaged if it "
         "exists, else last.",
@@ -199,7 +171,7 @@ class TrainedModels(TrainedModel):
     A search flag that is not given keeps the value that the first run was trained with.
     """
 
-    ensemble: tuple[str, ...] = _field(
+    ensemble: tuple[str, ...] = setting(
         (),
         "More run directories, of models with the same subwords, whose predictions are averaged "
         "with those of --run_dir; the same --checkpoint of each.",
@@ -209,8 +181,3 @@ class TrainedModels(TrainedModel):
     def run_dirs(self) -> tuple[str, ...]:
         """The directories of all runs, that of --run_dir first."""
         return (self.run_dir, *self.ensemble)
-
-
-def _require(condition: bool, expected: str, received: object) -> None:
-    if not condition:
-        raise ValueError(f"{expected}; received {received!r}")

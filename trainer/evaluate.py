@@ -11,7 +11,6 @@ every sentence) into the run directory.
 
 import dataclasses
 import json
-from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,6 +19,7 @@ from absl import logging
 from model.config import SearchConfig
 from pipeline.common import cli
 from pipeline.common.errors import UserError
+from pipeline.common.settings import as_flags, require, require_choice, require_range, setting
 from pipeline.corpora.catalog import evaluation_part, fetch_part
 from pipeline.corpora.inputs import Text
 from pipeline.dataset.schema import Dataset, load_dataset, write_atomically
@@ -37,47 +37,40 @@ class EvaluationConfig:
         ValueError: if a value is out of range.
     """
 
-    split: tuple[str, ...] = field(
-        default=("test",),
-        metadata={
-            "help": "Test sets: dev or test of the dataset, or named ones, such as newstest2014, "
-            "newstest2014_filtered or multi30k_test2016."
-        },
+    split: tuple[str, ...] = setting(
+        ("test",),
+        "Test sets: dev or test of the dataset, or named ones, such as newstest2014, "
+        "newstest2014_filtered or multi30k_test2016.",
     )
-    dataset_dir: str | None = field(
-        default=None,
-        metadata={"help": "Dataset directory; that which the run was trained on when not given."},
+    dataset_dir: str | None = setting(
+        None, "Dataset directory; that which the run was trained on when not given."
     )
-    cache_dir: str = field(
-        default="downloads", metadata={"help": "Folder for named test sets' downloads."}
+    cache_dir: str = setting("downloads", "Folder for named test sets' downloads.")
+    resamples: int = setting(
+        1000,
+        "Resamples of the sentences for 95 % confidence intervals and significance (bootstrap); 0 "
+        "for neither.",
     )
-    resamples: int = field(
-        default=1000,
-        metadata={
-            "help": "Resamples of the sentences for 95 % confidence intervals and significance "
-            "(bootstrap); 0 for neither."
-        },
+    tokenize: Literal["13a", "intl", "char", "zh", "none"] = setting(
+        "13a",
+        "SacreBLEU's tokenisation for BLEU: zh for Chinese, char for languages without spaces, "
+        "none for text that was tokenised before preprocessing.",
     )
-    tokenize: Literal["13a", "intl", "char", "zh", "none"] = field(
-        default="13a",
-        metadata={
-            "help": "SacreBLEU's tokenisation for BLEU: zh for Chinese, char for languages without "
-            "spaces, none for text that was tokenised before preprocessing."
-        },
-    )
-    baseline_run_dir: str | None = field(
-        default=None,
-        metadata={
-            "help": "Run that was evaluated on the same test sets: tells by paired bootstrap "
-            "resampling how significant the difference is."
-        },
+    baseline_run_dir: str | None = setting(
+        None,
+        "Run that was evaluated on the same test sets: tells by paired bootstrap resampling how "
+        "significant the difference is.",
     )
 
     def __post_init__(self) -> None:
-        if self.resamples == 1 or self.resamples < 0:
-            raise ValueError(f"resamples must be 0 or at least 2; received {self.resamples}")
-        if self.baseline_run_dir and not self.resamples:
-            raise ValueError("baseline_run_dir needs resamples; received resamples 0")
+        require_range(self, "resamples", at_least=0)
+        require(self.resamples != 1, "0 or at least 2", as_flags(self, "resamples"))
+        require_choice(self, "tokenize")
+        require(
+            self.resamples > 0 or not self.baseline_run_dir,
+            "resamples of at least 2, for the significance of the difference",
+            as_flags(self, "baseline_run_dir", "resamples"),
+        )
 
 
 def main(_: list[str]) -> None:

@@ -14,7 +14,6 @@ import dataclasses
 import json
 import os
 import shutil
-from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
@@ -23,6 +22,7 @@ from absl import logging
 from model.config import SearchConfig
 from pipeline.common import cli, storage
 from pipeline.common.errors import UserError
+from pipeline.common.settings import as_flags, require, require_choice, required_setting, setting
 from pipeline.dataset.schema import write_atomically
 from trainer.config import TrainedModels
 from trainer.runs.run_directory import load_run
@@ -39,35 +39,32 @@ class ExportTarget:
         ValueError: if the format has no such weights, or the directory is a URL.
     """
 
-    output_dir: str = field(
-        metadata={"help": "New directory for the model; an earlier export there is replaced."}
+    output_dir: str = required_setting(
+        "New directory for the model; an earlier export there is replaced."
     )
-    format: Literal["saved_model", "ctranslate2"] = field(
-        default="saved_model",
-        metadata={
-            "help": "A SavedModel for TensorFlow and TF Serving, or a directory for CTranslate2 "
-            "(pip install '.[ctranslate2]')."
-        },
+    format: Literal["saved_model", "ctranslate2"] = setting(
+        "saved_model",
+        "A SavedModel for TensorFlow and TF Serving, or a directory for CTranslate2 (pip install "
+        "'.[ctranslate2]').",
     )
-    weights: Literal["float32", "bfloat16", "float16", "int8"] = field(
-        default="float32",
-        metadata={
-            "help": "Type that weights are stored in; int8 for CTranslate2 alone. A SavedModel "
-            "computes in float32 whatever it stores."
-        },
+    weights: Literal["float32", "bfloat16", "float16", "int8"] = setting(
+        "float32",
+        "Type that weights are stored in; int8 for CTranslate2 alone. A SavedModel computes in "
+        "float32 whatever it stores.",
     )
 
     def __post_init__(self) -> None:
-        if storage.is_url(self.output_dir):
-            raise ValueError(
-                f"received --output_dir={self.output_dir}: expected a folder of a file system; "
-                "copy what is written there into the store afterwards"
-            )
-        if (self.format, self.weights) == ("saved_model", "int8"):
-            raise ValueError(
-                "received --weights=int8: a SavedModel stores float32, bfloat16 or float16; "
-                "--format=ctranslate2 has int8"
-            )
+        require(
+            not storage.is_url(self.output_dir),
+            "a folder of a file system; copy what is written there into the store afterwards",
+            as_flags(self, "output_dir"),
+        )
+        require_choice(self, "format", "weights")
+        require(
+            (self.format, self.weights) != ("saved_model", "int8"),
+            "float32, bfloat16 or float16 in a SavedModel; --format=ctranslate2 has int8",
+            as_flags(self, "weights", "format"),
+        )
 
 
 def main(_: list[str]) -> None:

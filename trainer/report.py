@@ -6,7 +6,6 @@ The page opens in any browser, without network.
 """
 
 import dataclasses
-from dataclasses import field
 from pathlib import Path
 
 from absl import logging
@@ -14,6 +13,7 @@ from absl import logging
 from model.config import SearchConfig
 from pipeline import card
 from pipeline.common import cli
+from pipeline.common.settings import require_range, setting
 from pipeline.dataset.schema import load_dataset, write_atomically
 from trainer.config import TrainedModel
 from trainer.runs.run_directory import load_run
@@ -24,27 +24,19 @@ from trainer.runtime.startup import start_tensorflow
 class ReportConfig:
     """What to report."""
 
-    samples: int = field(
-        default=10, metadata={"help": "Dev sentences to translate, spread over all."}
+    samples: int = setting(10, "Dev sentences to translate, spread over all.")
+    text: str | None = setting(
+        None,
+        "Sentences to show the attention of, one a line; the first two of the samples when not "
+        "given.",
     )
-    text: str | None = field(
-        default=None,
-        metadata={
-            "help": "Sentences to show the attention of, one a line; the first two of the samples "
-            "when not given."
-        },
+    dataset_dir: str | None = setting(
+        None, "Dataset directory; that which the run was trained on when not given."
     )
-    dataset_dir: str | None = field(
-        default=None,
-        metadata={"help": "Dataset directory; that which the run was trained on when not given."},
-    )
-    output_file: str | None = field(
-        default=None, metadata={"help": "Page to write; RUN_DIR/report.html when not given."}
-    )
+    output_file: str | None = setting(None, "Page to write; RUN_DIR/report.html when not given.")
 
     def __post_init__(self) -> None:
-        if self.samples < 1:
-            raise ValueError(f"samples must be at least 1; received {self.samples}")
+        require_range(self, "samples", at_least=1)
 
 
 def main(_: list[str]) -> None:

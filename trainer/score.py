@@ -11,12 +11,12 @@ import contextlib
 import dataclasses
 import json
 import sys
-from dataclasses import field
 
 from absl import logging
 
 from model.config import SearchConfig
 from pipeline.common import cli, storage
+from pipeline.common.settings import required_setting, setting
 from trainer.bulk_translation.blocks import read_blocks
 from trainer.config import TrainedModels
 from trainer.runs.run_directory import load_run
@@ -29,11 +29,9 @@ _BLOCK_LINES = 2_000  # read at a time
 class ScoredText:
     """What to score."""
 
-    source_file: str = field(metadata={"help": "UTF-8 text, a sentence a line."})
-    target_file: str = field(metadata={"help": "Its translations, likewise."})
-    output_file: str | None = field(
-        default=None, metadata={"help": "File for the scores; standard output if not given."}
-    )
+    source_file: str = required_setting("UTF-8 text, a sentence a line.")
+    target_file: str = required_setting("Its translations, likewise.")
+    output_file: str | None = setting(None, "File for the scores; standard output if not given.")
 
 
 def main(_: list[str]) -> None:

@@ -13,9 +13,9 @@ layers, and with --vocabulary_size=41100 all but big's are the paper's to the mi
 """
 
 import dataclasses
-from dataclasses import field
 
 from pipeline.common import cli
+from pipeline.common.settings import require_range, setting
 from trainer.paper.flagfiles import read_flagfiles
 from trainer.paper.results import TABLE_3
 from trainer.runtime.startup import start_tensorflow
@@ -25,18 +25,10 @@ from trainer.runtime.startup import start_tensorflow
 class TableConfig:
     """What to count parameters for."""
 
-    vocabulary_size: int = field(
-        default=37_000, metadata={"help": "Subwords V shared by source and target (§5.1)."}
-    )
+    vocabulary_size: int = setting(37_000, "Subwords V shared by source and target (§5.1).")
 
     def __post_init__(self) -> None:
-        """Refuses what cannot work.
-
-        Raises:
-            ValueError: if there are no subwords.
-        """
-        if self.vocabulary_size < 1:
-            raise ValueError(f"vocabulary_size must be at least 1; received {self.vocabulary_size}")
+        require_range(self, "vocabulary_size", at_least=1)
 
 
 def main(_: list[str]) -> None:

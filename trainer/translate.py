@@ -19,7 +19,6 @@ import contextlib
 import dataclasses
 import logging as standard_logging
 import sys
-from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +28,7 @@ from model.config import SearchConfig
 from pipeline.common import cli, flag_help, storage
 from pipeline.common.errors import UserError
 from pipeline.common.progress import Progress
+from pipeline.common.settings import as_flags, require, require_range, setting
 from trainer.bulk_translation.blocks import (
     Model,
     check_output,
@@ -54,50 +54,42 @@ class TextFiles:
         ValueError: if a value is out of range.
     """
 
-    saved_model: str | None = field(
-        default=None,
-        metadata={"help": "Directory that trainer.export wrote; instead of --run_dir."},
+    saved_model: str | None = setting(
+        None, "Directory that trainer.export wrote; instead of --run_dir."
     )
-    input_file: str | None = field(
-        default=None,
-        metadata={"help": "UTF-8 text, a sentence a line; standard input if not given."},
+    input_file: str | None = setting(
+        None, "UTF-8 text, a sentence a line; standard input if not given."
     )
-    output_file: str | None = field(
-        default=None, metadata={"help": "File for the translations; standard output if not given."}
+    output_file: str | None = setting(
+        None, "File for the translations; standard output if not given."
     )
-    prefix_file: str | None = field(
-        default=None,
-        metadata={
-            "help": "UTF-8 text whose line n is what the translation of line n must begin with, "
-            "best in whole words; a blank line leaves it free."
-        },
+    prefix_file: str | None = setting(
+        None,
+        "UTF-8 text whose line n is what the translation of line n must begin with, best in whole "
+        "words; a blank line leaves it free.",
     )
-    block_lines: int = field(
-        default=2_000,
-        metadata={"help": "Lines that are sorted by length, translated and kept together."},
+    block_lines: int = setting(
+        2_000, "Lines that are sorted by length, translated and kept together."
     )
-    runner: str | None = field(
-        default=None,
-        metadata={
-            "help": "Beam runner, such as DirectRunner, for an --output_file by many workers; this "
-            "process alone if not given."
-        },
+    runner: str | None = setting(
+        None,
+        "Beam runner, such as DirectRunner, for an --output_file by many workers; this process "
+        "alone if not given.",
     )
-    num_workers: int = field(
-        default=1, metadata={"help": "Worker processes of --runner=DirectRunner."}
-    )
+    num_workers: int = setting(1, "Worker processes of --runner=DirectRunner.")
 
     def __post_init__(self) -> None:
-        for name in ("block_lines", "num_workers"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1; received {getattr(self, name)}")
-        if self.runner and not self.output_file:
-            raise ValueError("received --runner without --output_file: workers write files")
-        if self.num_workers > 1 and not self.runner:
-            raise ValueError(
-                f"received --num_workers={self.num_workers} without --runner: add "
-                "--runner=DirectRunner, or leave it out; one process uses all cores already"
-            )
+        require_range(self, "block_lines", "num_workers", at_least=1)
+        require(
+            bool(self.output_file) or not self.runner,
+            "--output_file as well, because workers write files",
+            as_flags(self, "runner"),
+        )
+        require(
+            bool(self.runner) or self.num_workers == 1,
+            "--runner=DirectRunner as well, or neither; one process uses all cores already",
+            as_flags(self, "num_workers"),
+        )
 
     @property
     def columns(self) -> list[str | None]:

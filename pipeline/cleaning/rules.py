@@ -8,7 +8,6 @@ length over `--max_length`, overlap with dev and test), so nearly every pair is 
 import dataclasses
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import field
 
 from pipeline.cleaning.language_id import (
     LEAST_LETTERS,
@@ -18,6 +17,7 @@ from pipeline.cleaning.language_id import (
     load_identifier,
 )
 from pipeline.cleaning.scripts import script_share, scripts_of
+from pipeline.common.settings import require_range, setting
 
 # Counters of the data card.
 UNDECODABLE = "undecodable"
@@ -51,67 +51,43 @@ _CONTROL = re.compile("[\0-\x1f\x7f-\x9f\ufffd]")
 class CleaningConfig:
     """Rules that drop training pairs; `dataset.json` counts what each one dropped."""
 
-    drop_undecodable: bool = field(
-        default=False,
-        metadata={
-            "help": "Drop pairs with bytes that are no UTF-8, instead of stopping at the first; "
-            "in dev and test they stop the run in any case."
-        },
+    drop_undecodable: bool = setting(
+        False,
+        "Drop pairs with bytes that are no UTF-8, instead of stopping at the first; in dev and "
+        "test they stop the run in any case.",
     )
-    max_length_ratio: float = field(
-        default=USUAL[LENGTH_RATIO],
-        metadata={
-            "help": "Drop pairs with over this many times more words on one side than on the "
-            "other; 0 keeps all."
-        },
+    max_length_ratio: float = setting(
+        USUAL[LENGTH_RATIO],
+        "Drop pairs with over this many times more words on one side than on the other; 0 keeps "
+        "all.",
     )
-    drop_identical_sides: bool = field(
-        default=False,
-        metadata={"help": "Drop pairs whose source and target are the same text."},
+    drop_identical_sides: bool = setting(
+        False, "Drop pairs whose source and target are the same text."
     )
-    drop_control_characters: bool = field(
-        default=False,
-        metadata={
-            "help": "Drop pairs with a control character (other than ASCII whitespace) or U+FFFD, "
-            "the signs of text decoded wrongly."
-        },
+    drop_control_characters: bool = setting(
+        False,
+        "Drop pairs with a control character (other than ASCII whitespace) or U+FFFD, the signs "
+        "of text decoded wrongly.",
     )
-    min_script_share: float = field(
-        default=0.0,
-        metadata={
-            "help": "Drop pairs with a side less than this share (0 to 1) of whose letters belong "
-            "to its language's script; 0 keeps all."
-        },
+    min_script_share: float = setting(
+        0.0,
+        "Drop pairs with a side less than this share (0 to 1) of whose letters belong to its "
+        "language's script; 0 keeps all.",
     )
-    identify_languages: bool = field(
-        default=False,
-        metadata={
-            "help": f"Drop pairs with a side that is {LEAST_RATIO} times as probably in another "
-            f"language as in its own; sides with under {LEAST_LETTERS} letters in words without a "
-            "capital, such as names, are not judged. Needs the library py3langid."
-        },
+    identify_languages: bool = setting(
+        False,
+        f"Drop pairs with a side that is {LEAST_RATIO} times as probably in another "
+        f"language as in its own; sides with under {LEAST_LETTERS} letters in words without a "
+        "capital, such as names, are not judged. Needs the library py3langid.",
     )
-    drop_duplicates: bool = field(
-        default=False,
-        metadata={"help": "Drop pairs that repeat an earlier pair of the corpus exactly."},
+    drop_duplicates: bool = setting(
+        False, "Drop pairs that repeat an earlier pair of the corpus exactly."
     )
-    drop_overlap: bool = field(
-        default=True,
-        metadata={"help": "Drop pairs that are in the given dev or test files too."},
-    )
+    drop_overlap: bool = setting(True, "Drop pairs that are in the given dev or test files too.")
 
     def __post_init__(self) -> None:
-        """Refuses what cannot work.
-
-        Raises:
-          ValueError: names the flag, what it received and what it expects.
-        """
-        if self.max_length_ratio < 0:
-            received = f"--max_length_ratio={self.max_length_ratio}"
-            raise ValueError(f"received {received}: expected at least 0")
-        if not 0 <= self.min_script_share <= 1:
-            received = f"--min_script_share={self.min_script_share}"
-            raise ValueError(f"received {received}: expected a share between 0 and 1")
+        require_range(self, "max_length_ratio", at_least=0)
+        require_range(self, "min_script_share", at_least=0, at_most=1)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Command lines: absl flags generated from frozen dataclasses, and errors that fit on one line.
 
-A hyper-parameter is stated once, as `field(default=…, metadata={"help": …})` of a configuration
-dataclass. Every entry point is then the same three calls: `define_flags` for each dataclass it
-reads, `run(main)`, and `config_from_flags` inside `main`.
+A hyper-parameter is stated once, as a `setting` of a frozen dataclass (`settings`). Every entry
+point makes the same three calls: `define_flags` for each dataclass it reads, `run(main)`, and
+`config_from_flags` inside `main`.
 """
 
 import dataclasses

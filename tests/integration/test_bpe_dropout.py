@@ -100,7 +100,7 @@ def test_the_card_and_the_summary_tell(plain: Dataset, sampled: Dataset) -> None
 def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="--bpe_dropout=1.0: expected at least 0 and below 1"):
         configure(tmp_path, "out", bpe_dropout=1.0)
-    with pytest.raises(ValueError, match="--bpe_dropout with --subwords=wordpiece: it needs bpe"):
+    with pytest.raises(ValueError, match="=0.1 with --subwords=wordpiece: expected --subwords=bpe"):
         configure(tmp_path, "out", bpe_dropout=0.1, subwords="wordpiece")
 
 

@@ -10,11 +10,11 @@ from pipeline.corpus_config import CorpusConfig
     ("fields", "message"),
     [
         ({"encoding": ("nothing",)}, "--encoding=nothing: expected names that Python knows"),
-        ({"encoding": ("a", "b", "c")}, "expected one encoding, or one for each side"),
-        ({"encoding": ()}, "expected one encoding, or one for each side"),
+        ({"encoding": ("a", "b", "c")}, "expected one encoding, or one for source and target each"),
+        ({"encoding": ()}, "expected one encoding, or one for source and target each"),
         (
             {"encoding": ("latin-1", "utf-8"), "dev_pair_files": ("x.tsv",)},
-            "files that hold both sides have one encoding",
+            "expected one encoding, because some of the files hold both sides",
         ),
     ],
 )

@@ -182,4 +182,5 @@ def test_the_command_prints_every_row() -> None:
 
 
 def test_a_vocabulary_without_subwords_is_refused() -> None:
-    assert "at least 1; received 0" in refuse("-m", "trainer.table3", "--vocabulary_size=0")
+    line = refuse("-m", "trainer.table3", "--vocabulary_size=0")
+    assert "received --vocabulary_size=0: expected at least 1" in line

@@ -8,17 +8,18 @@ from absl import flags
 
 from pipeline.common import cli, flag_help
 from pipeline.common.errors import UserError
+from pipeline.common.settings import required_setting, setting
 
 
 @dataclasses.dataclass(frozen=True)
 class Bakery:
     """What is baked."""
 
-    loaves: int = dataclasses.field(default=3, metadata={"help": "loaves an hour (§1)"})
-    salt: float | None = dataclasses.field(default=None, metadata={"help": "salt (g)"})
-    open: bool = dataclasses.field(default=True, metadata={"help": "whether it sells"})
-    flour: Literal["rye", "wheat"] = dataclasses.field(default="rye", metadata={"help": "grain"})
-    names: tuple[str, ...] = dataclasses.field(default=(), metadata={"help": "of the loaves"})
+    loaves: int = setting(3, "loaves an hour (§1)")
+    salt: float | None = setting(None, "salt (g)")
+    open: bool = setting(True, "whether it sells")
+    flour: Literal["rye", "wheat"] = setting("rye", "grain")
+    names: tuple[str, ...] = setting((), "of the loaves")
 
     def __post_init__(self) -> None:
         if self.loaves < 0:
@@ -29,7 +30,7 @@ class Bakery:
 class Street:
     """Where it is."""
 
-    street: str = dataclasses.field(metadata={"help": "name of the street"})
+    street: str = required_setting("name of the street")
 
 
 @pytest.fixture
@@ -153,7 +154,7 @@ def test_an_unexpected_error_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch
 
 def test_a_reader_that_goes_away_is_no_error() -> None:
     code = (
-        "import sys; from pipeline import cli; sys.argv[1:] = []\n"
+        "import sys; from pipeline.common import cli; sys.argv[1:] = []\n"
         "cli.run(lambda argv: [print('line', flush=True) for _ in range(100_000)] and None)"
     )
     with subprocess.Popen(
@@ -170,8 +171,8 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
 class Town:
     """Where one lives."""
 
-    mayor: str = dataclasses.field(default="Ada", metadata={"help": "who governs"})
-    bakery: Bakery = dataclasses.field(default=Bakery(), metadata={"help": "its bread"})
+    mayor: str = setting("Ada", "who governs")
+    bakery: Bakery = setting(Bakery(), "its bread")
 
 
 def test_a_configuration_inside_another_is_a_group_of_flags() -> None:
