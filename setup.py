@@ -24,6 +24,7 @@ PIPELINE = (
 TRAIN = (
     "keras",
     "sacrebleu",
+    "sacremoses",
     "tensorboard",
     "tensorflow",
     "tensorflow-text",

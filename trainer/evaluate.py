@@ -165,9 +165,9 @@ def _score(
     )
     tokenize, resamples = config.tokenize, config.resamples
     metrics = score_corpus(
-        translations, references, language=language, tokenize=tokenize, resamples=resamples
+        translations, references, language=language, bleu_tokenizer=tokenize, resamples=resamples
     )
-    by_length = score_by_length(source, translations, references, tokenize=tokenize)
+    by_length = score_by_length(source, translations, references, bleu_tokenizer=tokenize)
     values: dict[str, Any] = {
         "sacrebleu": metrics["bleu"].score,
         "signature": metrics["bleu"].signature,
@@ -181,7 +181,7 @@ def _score(
             baseline,
             references,
             language=language,
-            tokenize=tokenize,
+            bleu_tokenizer=tokenize,
             resamples=resamples,
         )
         values["beside_baseline"] = {

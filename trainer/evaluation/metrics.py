@@ -1,30 +1,33 @@
 """Corpus scores of translations: sacreBLEU's BLEU, chrF and TER, and the paper's own BLEU.
 
-The paper's 27.3 and 28.4 are BLEU on Moses tokens whose compounds are split at hyphens, which runs
+The paper's 27.3 and 28.4 are BLEU on Moses tokens whose compounds are split at hyphens, which is
 0.7 to 1.5 above sacreBLEU's on the same translations (`trainer.evaluation.moses_tokenizer`).
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+import json
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from sacrebleu.metrics import BLEU, CHRF, TER
+from sacrebleu.metrics.base import Metric, Score
 from sacrebleu.significance import PairedTest
 
-from trainer.evaluation.moses_tokenizer import split_compounds, tokenize
+from trainer.evaluation.moses_tokenizer import moses_tokenize, split_compounds
 
 Texts = Sequence[str]
 
-# Words of the source that the bins of sentences by length hold at most; one more holds the rest.
-_LENGTHS = (10, 20, 30, 40, 50)
+# Upper bounds, in words of the source, of the length bins; one more bin holds longer sentences.
+_BIN_BOUNDS = (10, 20, 30, 40, 50)
+_DECIMALS = 12  # of a confidence interval
 
 
 @dataclasses.dataclass(frozen=True)
 class MetricScore:
-    """A score of a corpus.
+    """The score of a corpus.
 
-    low, high: 95 % confidence interval by bootstrap resampling; None if nothing was resampled.
-    signature: to be given wherever the score is.
+    low, high: 95 % confidence interval by bootstrap resampling; None without resampling.
+    signature: sacreBLEU's description of the metric, to be published with the score.
     """
 
     score: float
@@ -35,9 +38,9 @@ class MetricScore:
 
 @dataclasses.dataclass(frozen=True)
 class Significance:
-    """A score beside that of other translations of the same source.
+    """A score compared with the score of baseline translations of the same source.
 
-    p_value: how probable so large a difference is by chance (paired bootstrap resampling, Koehn
+    p_value: probability of so large a difference by chance (paired bootstrap resampling, Koehn
         2004).
     """
 
@@ -48,7 +51,10 @@ class Significance:
 
 @dataclasses.dataclass(frozen=True)
 class LengthBin:
-    """The sentences with so many words, by spaces, in the source."""
+    """BLEU of the sentences with `shortest` to `longest` words, split at spaces, in the source.
+
+    longest: None for no upper bound.
+    """
 
     shortest: int
     longest: int | None
@@ -56,38 +62,45 @@ class LengthBin:
     bleu: float
 
 
+class _PreparedMetric(NamedTuple):
+    """A metric, and how texts are prepared for it."""
+
+    metric: Metric
+    prepare: Callable[[Texts], list[str]]
+
+
 def score_corpus(
     translations: Texts,
     references: Texts,
     *,
     language: str,
-    tokenize: str = "13a",
+    bleu_tokenizer: str = "13a",
     resamples: int = 0,
 ) -> dict[str, MetricScore]:
     """Scores translations by every metric.
 
     Args:
-        translations: one a sentence.
-        references: likewise.
+        translations: one per sentence.
+        references: one per sentence.
         language: of both, a code such as "de"; for the paper's tokens.
-        tokenize: sacreBLEU's tokenisation for `bleu`; "none" for text that is tokenised already,
-            "13a" for text that is not, as the other metrics expect.
-        resamples: of the sentences, for confidence intervals; 0 for none.
+        bleu_tokenizer: sacreBLEU's tokenizer for `bleu`: "none" for text that was tokenised
+            before, "13a" for raw text, which the other metrics expect.
+        resamples: bootstrap resamples for confidence intervals; 0 for none.
 
     Returns:
         `bleu`, `chrf`, `ter` and `paper_bleu`.
     """
-    found = {}
-    for name, (metric, prepare) in _metrics(language, tokenize).items():
-        result = metric.corpus_score(
+    scores = {}
+    for name, (metric, prepare) in _make_metrics(language, bleu_tokenizer).items():
+        score = metric.corpus_score(
             prepare(translations), [prepare(references)], n_bootstrap=resamples or 1
         )
-        low, high = _interval(result) if resamples else (None, None)
         signature = str(metric.get_signature())
+        low, high = _confidence_interval(score, signature) if resamples else (None, None)
         if name == "paper_bleu":
             signature = signature.replace("tok:none", f"tok:moses-{language}-compounds")
-        found[name] = MetricScore(result.score, low, high, signature)
-    return found
+        scores[name] = MetricScore(score.score, low, high, signature)
+    return scores
 
 
 def compare_corpora(
@@ -96,65 +109,68 @@ def compare_corpora(
     references: Texts,
     *,
     language: str,
-    tokenize: str = "13a",
+    bleu_tokenizer: str = "13a",
     resamples: int,
 ) -> dict[str, Significance]:
-    """Tells by every metric whether translations differ from others by more than chance."""
-    found = {}
-    for name, (metric, prepare) in _metrics(language, tokenize).items():
-        systems = [("baseline", prepare(baseline)), ("this", prepare(translations))]
+    """Tests by every metric whether translations differ significantly from a baseline's."""
+    significances = {}
+    for name, (metric, prepare) in _make_metrics(language, bleu_tokenizer).items():
+        systems = [("baseline", prepare(baseline)), ("system", prepare(translations))]
         test = PairedTest(
             systems, {name: metric}, [prepare(references)], test_type="bs", n_samples=resamples
         )
-        ((_, (before, now)),) = (
-            (key, value) for key, value in test()[1].items() if key != "System"
-        )
-        # sacreBLEU calls no difference at all a significant one.
-        p_value = 1.0 if now.score == before.score else float(now.p_value)
-        found[name] = Significance(float(now.score), float(before.score), p_value)
-    return found
+        _signatures, columns = test()
+        (results,) = (column for title, column in columns.items() if title != "System")
+        before, after = results
+        # sacreBLEU reports equal scores as a significant difference.
+        p_value = 1.0 if after.score == before.score else float(after.p_value)
+        significances[name] = Significance(float(after.score), float(before.score), p_value)
+    return significances
 
 
 def score_by_length(
-    sources: Texts, translations: Texts, references: Texts, *, tokenize: str = "13a"
+    sources: Texts, translations: Texts, references: Texts, *, bleu_tokenizer: str = "13a"
 ) -> list[LengthBin]:
-    """Gives BLEU of sentences of similar length; lengths that no sentence has are left out."""
+    """Computes BLEU by words of the source; bins without a sentence are omitted."""
+    words = [len(source.split()) for source in sources]
     bins = []
-    for below, longest in zip((-1, *_LENGTHS), (*_LENGTHS, None), strict=True):
+    for below, longest in zip((-1, *_BIN_BOUNDS), (*_BIN_BOUNDS, None), strict=True):
         rows = [
             row
-            for row, source in enumerate(sources)
-            if below < len(source.split()) and (longest is None or len(source.split()) <= longest)
+            for row, length in enumerate(words)
+            if below < length and (longest is None or length <= longest)
         ]
         if rows:
-            bleu = _bleu(tokenize).corpus_score(
+            bleu = _make_bleu(bleu_tokenizer).corpus_score(
                 [translations[row] for row in rows], [[references[row] for row in rows]]
             )
             bins.append(LengthBin(below + 1, longest, len(rows), bleu.score))
     return bins
 
 
-def _bleu(tokenize: str) -> BLEU:
-    return BLEU(tokenize=tokenize, force=tokenize == "none")  # no warning of what is meant
+def _make_bleu(tokenizer: str) -> BLEU:
+    """Returns sacreBLEU's BLEU; `force` silences its warning about text tokenised on purpose."""
+    return BLEU(tokenize=tokenizer, force=tokenizer == "none")
 
 
-def _metrics(
-    language: str, bleu_tokenize: str
-) -> Mapping[str, tuple[Any, Callable[[Texts], list[str]]]]:
-    """Each metric, and what is done with text before."""
+def _make_metrics(language: str, bleu_tokenizer: str) -> dict[str, _PreparedMetric]:
+    def tokenize_as_paper(texts: Texts) -> list[str]:
+        return [split_compounds(moses_tokenize(text, language)) for text in texts]
 
-    def as_paper(texts: Texts) -> list[str]:
-        return [split_compounds(tokenize(text, language)) for text in texts]
-
-    paper = BLEU(tokenize="none", smooth_method="none", force=True)
+    paper_bleu = BLEU(tokenize="none", smooth_method="none", force=True)
     return {
-        "bleu": (_bleu(bleu_tokenize), list),
-        "chrf": (CHRF(), list),
-        "ter": (TER(), list),
-        "paper_bleu": (paper, as_paper),
+        "bleu": _PreparedMetric(_make_bleu(bleu_tokenizer), list),
+        "chrf": _PreparedMetric(CHRF(), list),
+        "ter": _PreparedMetric(TER(), list),
+        "paper_bleu": _PreparedMetric(paper_bleu, tokenize_as_paper),
     }
 
 
-def _interval(result: Any) -> tuple[float, float]:
-    """The 95 % confidence interval of a score that sacreBLEU has resampled."""
-    return float(result._mean - result._ci), float(result._mean + result._ci)
+def _confidence_interval(score: Score, signature: str) -> tuple[float, float]:
+    """Returns the 95 % confidence interval of a score that sacreBLEU has resampled.
+
+    Only sacreBLEU's JSON form gives it; without one, mean and width are zero.
+    """
+    fields = json.loads(score.format(width=_DECIMALS, signature=signature, is_json=True))
+    mean, half_width = fields.get("confidence_mean", 0.0), fields.get("confidence_var", 0.0)
+    return mean - half_width, mean + half_width

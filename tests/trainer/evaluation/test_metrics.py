@@ -22,33 +22,33 @@ WORSE = [text.replace("Der", "Die").replace("um", "gegen") for text in TRANSLATI
 
 def test_scores_are_those_of_sacrebleu() -> None:
     scores = score_corpus(TRANSLATIONS, REFERENCES, language="de")
-    given = TRANSLATIONS, [REFERENCES]
-    assert scores["bleu"].score == sacrebleu.corpus_bleu(*given).score
-    assert scores["chrf"].score == sacrebleu.corpus_chrf(*given).score
-    assert scores["ter"].score == sacrebleu.corpus_ter(*given).score
+    texts = TRANSLATIONS, [REFERENCES]
+    assert scores["bleu"].score == sacrebleu.corpus_bleu(*texts).score
+    assert scores["chrf"].score == sacrebleu.corpus_chrf(*texts).score
+    assert scores["ter"].score == sacrebleu.corpus_ter(*texts).score
     for name, beginning in {"bleu": "nrefs:1|case:mixed", "chrf": "nrefs:1|case:mixed"}.items():
         assert scores[name].signature.startswith(beginning)
         assert scores[name].low is None
 
 
-@pytest.mark.parametrize("tokenize", ["none", "char", "zh", "intl"])
-def test_bleu_is_of_the_tokens_that_are_asked_for(tokenize: str) -> None:
+@pytest.mark.parametrize("tokenizer", ["none", "char", "zh", "intl"])
+def test_bleu_is_of_the_tokens_that_are_asked_for(tokenizer: str) -> None:
     ours, baseline = (
         [text.replace(".", " .") for text in texts] for texts in (TRANSLATIONS, WORSE)
     )
     references = [text.replace(".", " .") for text in REFERENCES]
     expected, below = (
-        sacrebleu.corpus_bleu(texts, [references], tokenize=tokenize, force=True).score
+        sacrebleu.corpus_bleu(texts, [references], tokenize=tokenizer, force=True).score
         for texts in (ours, baseline)
     )
-    scores = score_corpus(ours, references, language="de", tokenize=tokenize)
+    scores = score_corpus(ours, references, language="de", bleu_tokenizer=tokenizer)
     assert scores["bleu"].score == expected
-    assert f"tok:{tokenize}" in scores["bleu"].signature
+    assert f"tok:{tokenizer}" in scores["bleu"].signature
     compared = compare_corpora(
-        ours, baseline, references, language="de", tokenize=tokenize, resamples=10
+        ours, baseline, references, language="de", bleu_tokenizer=tokenizer, resamples=10
     )
     assert (compared["bleu"].score, compared["bleu"].baseline) == (expected, below)
-    (alone,) = score_by_length([""] * 5, ours, references, tokenize=tokenize)
+    (alone,) = score_by_length([""] * 5, ours, references, bleu_tokenizer=tokenizer)
     assert alone.bleu == expected
 
 
@@ -56,9 +56,9 @@ def test_text_that_is_said_to_be_tokenised_gets_no_warning(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     texts = ["Ein Hund schläft ."] * 120
-    for tokenize, warned in (("13a", True), ("none", False)):
+    for tokenizer, warned in (("13a", True), ("none", False)):
         caplog.clear()
-        score_corpus(texts, texts, language="de", tokenize=tokenize)
+        score_corpus(texts, texts, language="de", bleu_tokenizer=tokenizer)
         assert ("detokenize" in caplog.text) is warned
 
 
@@ -76,10 +76,10 @@ def test_splitting_compounds_raises_bleu() -> None:
 
 def test_confidence_intervals_hold_the_score_and_say_so_in_the_signature() -> None:
     scores = score_corpus(TRANSLATIONS * 10, REFERENCES * 10, language="de", resamples=50)
-    for each in scores.values():
-        assert each.low is not None and each.high is not None
-        assert each.low < each.score < each.high
-        assert "bs:50" in each.signature
+    for metric in scores.values():
+        assert metric.low is not None and metric.high is not None
+        assert metric.low < metric.score < metric.high
+        assert "bs:50" in metric.signature
 
 
 def test_a_clear_difference_is_significant() -> None:
@@ -90,19 +90,19 @@ def test_a_clear_difference_is_significant() -> None:
     assert bleu.score == pytest.approx(sacrebleu.corpus_bleu(TRANSLATIONS, [REFERENCES]).score)
     assert bleu.baseline == pytest.approx(sacrebleu.corpus_bleu(WORSE, [REFERENCES]).score)
     assert compared.keys() == {"bleu", "chrf", "ter", "paper_bleu"}
-    assert all(each.p_value < 0.05 for each in compared.values())
+    assert all(metric.p_value < 0.05 for metric in compared.values())
 
 
 @pytest.mark.parametrize("baseline", [TRANSLATIONS, [*TRANSLATIONS[:4], WORSE[4]]])
 def test_little_or_no_difference_is_not_significant(baseline: list[str]) -> None:
     compared = compare_corpora(TRANSLATIONS, baseline, REFERENCES, language="de", resamples=100)
-    assert all(each.p_value > 0.1 for each in compared.values())
+    assert all(metric.p_value > 0.1 for metric in compared.values())
 
 
 def test_sentences_are_binned_by_the_words_of_the_source() -> None:
     sources = ["", "a " * 10, "a " * 11, "a " * 20, "a " * 51]
     bins = score_by_length(sources, TRANSLATIONS, REFERENCES)
-    assert [(each.shortest, each.longest, each.sentences) for each in bins] == [
+    assert [(group.shortest, group.longest, group.sentences) for group in bins] == [
         (0, 10, 2),
         (11, 20, 2),
         (51, None, 1),
