@@ -30,6 +30,7 @@ def main(argv: list[str]) -> None:
     from pipeline import summary
     from pipeline.build import driver, dry_run
     from pipeline.stages import runners
+    from pipeline.stages.beam_pipeline import BeamMapper
 
     logging.disable(logging.NOTSET)
     our_flags = flag_help.our_flags(flags.FLAGS)
@@ -38,7 +39,7 @@ def main(argv: list[str]) -> None:
         print(dry_run.describe(config))
         return
     with summary.timed() as seconds:
-        dataset = driver.build_dataset(config, options)
+        dataset = driver.build_dataset(config, BeamMapper(options))
     print(summary.summarize(dataset, seconds()))
 
 

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from absl import logging
-from apache_beam.options.pipeline_options import PipelineOptions
 
 from pipeline.build import holdout, manifest
 from pipeline.build.find_inputs import find_inputs
@@ -34,7 +33,6 @@ from pipeline.dataset.schema import (
     load_dataset,
     write_manifest,
 )
-from pipeline.stages.beam_pipeline import Stage, run_stage
 from pipeline.stages.block_stages import (
     CleanPairs,
     CountWords,
@@ -45,6 +43,7 @@ from pipeline.stages.block_stages import (
     read_counts,
 )
 from pipeline.stages.pair_files import Heldout, Pair, read_pairs
+from pipeline.stages.stage import BlockMapper, Stage, run_stage
 from pipeline.subwords.bpe_dropout import NO_DROPOUT
 from pipeline.subwords.encoding import load_subwords
 
@@ -52,12 +51,12 @@ _COUNTED_GROUPS = 16  # of blocks: so many files of counts to merge, however lar
 _SAMPLED_PAIRS = 50_000  # for the length histogram: all of a small corpus, ≈ 1 s of a large one
 
 
-def build_dataset(config: PreprocessConfig, options: PipelineOptions) -> Dataset:
+def build_dataset(config: PreprocessConfig, map_blocks: BlockMapper) -> Dataset:
     """Makes the dataset directory which the configuration describes, or finds it complete.
 
     Args:
       config: what to make, and where.
-      options: of Beam: on which engine.
+      map_blocks: runs the stages over blocks, e.g. `beam_pipeline.BeamMapper(options)`.
 
     Returns:
       The dataset, as the trainer will load it.
@@ -80,7 +79,7 @@ def build_dataset(config: PreprocessConfig, options: PipelineOptions) -> Dataset
     blocks, inputs = _cut(config, staging)
     key = {"config": config.content(), "inputs": [*given, *(c.sha256 for c in inputs)]}
     if not staging.claim({**key, "format_version": FORMAT_VERSION}):
-        _Build(config, options, staging, blocks, inputs).run()
+        _Build(config, map_blocks, staging, blocks, inputs).run()
     staging.publish()
     return load_dataset(config.output_dir)
 
@@ -113,7 +112,7 @@ class _Build:
     def __init__(
         self,
         config: PreprocessConfig,
-        options: PipelineOptions,
+        map_blocks: BlockMapper,
         staging: Staging,
         blocks: dict[str, list[Block]],
         inputs: list[Corpus],
@@ -123,7 +122,7 @@ class _Build:
         self.blocks = blocks
         self.inputs = inputs
         self.heldout: Heldout = frozenset()
-        self.run_stage = functools.partial(run_stage, options=options)
+        self.run_stage = functools.partial(run_stage, map_blocks=map_blocks)
 
     def run(self) -> None:
         """Runs every stage and writes the manifest."""

@@ -1,15 +1,7 @@
-"""Stages over all blocks, as Beam pipelines: one short linear chain each, outputs named by block.
-
-A stage writes its files, then its report; a block with a report is finished and is not done
-again. A user's mistake found inside a worker becomes the block's error file, which the driver
-raises in block order: the message does not depend on which worker was first.
-"""
+"""Stages on Apache Beam: one short linear pipeline each, over any of its runners."""
 
 import dataclasses
-import json
-import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import apache_beam as beam
@@ -17,114 +9,61 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from pipeline.common import storage
 from pipeline.common.errors import UserError
-from pipeline.common.progress import Progress
-from pipeline.common.storage import write_atomically
 from pipeline.corpora.blocks import Unit
-from pipeline.stages.block_stages import Report
 from pipeline.stages.runners import make_runner, run_to_end
+from pipeline.stages.stage import Stage
 
 
 @dataclasses.dataclass(frozen=True)
-class Stage:
-    """A function over blocks, the verb it is known by, and the folder of its reports."""
+class BeamMapper:
+    """A `BlockMapper` that runs a stage as a Beam pipeline, on the runner of the options."""
 
-    verb: str
-    function: Callable[[Any], Report]  # of a block, or of a group
-    folder: str
-    options: Mapping[str, Any] = field(default_factory=dict)  # Beam's, for its file systems
+    options: PipelineOptions
 
-    def report_path(self, block: Unit) -> str:
-        """Returns the file whose existence means that the block is finished."""
-        return f"{self.folder}/{block.name}.json"
+    def __call__(self, stage: Stage, blocks: Sequence[Unit]) -> None:
+        """Processes all blocks and waits for the end of the pipeline."""
+        run_to_end(self.make_pipeline(stage, blocks))
 
-    def error_path(self, block: Unit) -> str:
-        """Returns the file that holds the message of a user's mistake in the block."""
-        return f"{self.folder}/{block.name}.error"
+    def make_pipeline(self, stage: Stage, blocks: Sequence[Unit]) -> beam.Pipeline:
+        """Returns the pipeline that applies a stage to blocks.
 
-    def finished(self) -> set[str]:
-        """Returns the names of the blocks that workers have finished."""
-        names = storage.entries(self.folder)
-        return {name.removesuffix(".json") for name in names if name.endswith(".json")}
-
-    def process(self, block: Unit) -> str:
-        """Processes one block, unless it is finished, and returns its name."""
-        storage.connect(self.options)
-        if not storage.is_file(self.report_path(block)):
-            try:
-                report = self.function(block)
-            except UserError as error:
-                write_atomically(self.error_path(block), str(error).encode())
-            else:
-                write_atomically(self.report_path(block), json.dumps(report).encode())
-        return block.name
+        Raises:
+          UserError: the runner lacks an option.
+        """
+        values = self.options.get_all_options(drop_default=True)
+        try:
+            pipeline = beam.Pipeline(runner=make_runner(self.options), options=self.options)
+        except ValueError as error:
+            runner = self.options.get_all_options()["runner"]
+            raise UserError(f"--runner={runner}: {error}") from error
+        pipeline | "ListBlocks" >> beam.Create(blocks) | ProcessBlocks(stage, values)
+        return pipeline
 
 
 class ProcessBlocks(beam.PTransform):
     """Applies a stage to every block; the files it writes are the result."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Stage, options: Mapping[str, Any]) -> None:
+        """Takes a stage, and the pipeline options that the workers' file systems need."""
         super().__init__(stage.verb)
-        self._stage = stage
+        self._function = ProcessBlock(stage, options)
 
     def expand(self, blocks: Any) -> Any:
         """Returns a collection of the names of the finished blocks."""
-        return blocks | "ProcessBlock" >> beam.Map(self._stage.process)
+        return blocks | "ProcessBlock" >> beam.ParDo(self._function)
 
 
-def make_pipeline(stage: Stage, blocks: Sequence[Unit], options: PipelineOptions) -> beam.Pipeline:
-    """Returns the pipeline that applies a stage to blocks, on the engine of the options.
+class ProcessBlock(beam.DoFn):
+    """Processes one block, on a worker whose file systems know the driver's options."""
 
-    Raises:
-      UserError: the engine lacks an option.
-    """
-    stage = dataclasses.replace(stage, options=options.get_all_options(drop_default=True))
-    try:
-        pipeline = beam.Pipeline(runner=make_runner(options), options=options)
-    except ValueError as error:
-        raise UserError(f"--runner={options.get_all_options()['runner']}: {error}") from error
-    pipeline | "ListBlocks" >> beam.Create(blocks) | ProcessBlocks(stage)
-    return pipeline
+    def __init__(self, stage: Stage, options: Mapping[str, Any]) -> None:
+        self._stage = stage
+        self._options = options
 
+    def setup(self) -> None:
+        """Tells the file systems the options: not every engine tells them to its workers."""
+        storage.connect(self._options)
 
-def run_stage(stage: Stage, blocks: Sequence[Unit], options: PipelineOptions) -> list[Report]:
-    """Runs a stage over all blocks that lack a report; returns the reports in block order.
-
-    Raises:
-      UserError: the first block, in order, with a mistake of the user's; or a full disk.
-    """
-    storage.make_folder(stage.folder)
-    for name in storage.entries(stage.folder):
-        if name.endswith(".error"):
-            storage.delete(f"{stage.folder}/{name}")
-    finished = stage.finished()
-    waiting = [block for block in blocks if block.name not in finished]
-    if waiting:
-        with Progress(stage.verb, waiting, stage.finished):
-            try:
-                run_to_end(make_pipeline(stage, waiting, options))
-            except (RuntimeError, OSError) as error:
-                raise _explain(error, stage) from error
-    return collect(stage, blocks)
-
-
-def collect(stage: Stage, blocks: Sequence[Unit]) -> list[Report]:
-    """Returns the reports of finished blocks in order, or raises the first block's error."""
-    reports = []
-    names = storage.entries(stage.folder)
-    for block in blocks:
-        error = stage.error_path(block)
-        if error.removeprefix(f"{stage.folder}/") in names:
-            raise UserError(storage.read(error).decode())
-        reports.append(json.loads(storage.read(stage.report_path(block))))
-    return reports
-
-
-def _explain(error: Exception, stage: Stage) -> Exception:
-    """Returns what a worker's failure means for a user; most engines pass it on as text alone."""
-    failure = re.search(r"\[Errno \d+\] ([^\[\n]*)", str(error))
-    if failure is None:
-        return error
-    return UserError(
-        f"{stage.verb}: {failure[1].strip()}; every worker must be able to read the inputs and to "
-        f"write to {stage.folder}; running the same command again continues the work"
-    )
+    def process(self, block: Unit) -> Iterator[str]:
+        """Yields the name of the finished block."""
+        yield self._stage.process(block)

@@ -1,12 +1,16 @@
 """A small corpus and the shortest ways to preprocess it, for several test modules."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.build.driver import build_dataset
 from pipeline.config import PreprocessConfig
+from pipeline.corpora.blocks import Unit
 from pipeline.dataset import schema
+from pipeline.stages.beam_pipeline import BeamMapper
 from pipeline.stages.runners import make_options
+from pipeline.stages.stage import Stage
 from pipeline.subwords.encoding import load_subwords
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,7 +55,14 @@ def configure(tmp_path: Path, output: str, **changes: object) -> PreprocessConfi
 
 
 def build(config: PreprocessConfig) -> schema.Dataset:
-    return build_dataset(config, make_options(config.runner, config.num_workers, [], []))
+    options = make_options(config.runner, config.num_workers, [], [])
+    return build_dataset(config, BeamMapper(options))
+
+
+def map_in_order(stage: Stage, blocks: Sequence[Unit]) -> None:
+    """Processes blocks one by one in this process, without an engine: a `BlockMapper`."""
+    for block in blocks:
+        stage.process(block)
 
 
 def contents(directory: str | Path) -> dict[str, bytes]:

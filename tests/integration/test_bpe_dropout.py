@@ -9,6 +9,7 @@ from pipeline import card
 from pipeline.build.driver import build_dataset
 from pipeline.common.errors import UserError
 from pipeline.dataset.schema import Dataset, parse_example, read_records, split_row
+from pipeline.stages.beam_pipeline import BeamMapper
 from pipeline.stages.runners import make_options
 from pipeline.subwords.encoding import load_subwords
 from pipeline.summary import summarize
@@ -76,7 +77,8 @@ def test_dev_and_test_keep_all_merges(plain: Dataset, sampled: Dataset) -> None:
 def test_threads_and_processes_give_the_same_shards(sampled: Dataset, tmp_path: Path) -> None:
     for number, beam in enumerate([["--direct_running_mode=multi_threading"], []]):
         config = configure(tmp_path, f"out{number}", num_workers=2, **FLAGS)
-        made = build_dataset(config, make_options(config.runner, 2, beam, []))
+        options = make_options(config.runner, 2, beam, [])
+        made = build_dataset(config, BeamMapper(options))
         assert made.splits == sampled.splits  # the SHA-256 of every shard among others
 
 

@@ -9,13 +9,13 @@ import os
 import time
 
 from pipeline.corpora.blocks import Unit
-from pipeline.stages import beam_pipeline
+from pipeline.stages.stage import Stage
 
 VERB, BLOCK = "EncodePairs", "train-00002"
-_process = beam_pipeline.Stage.process
+_process = Stage.process
 
 
-def process(self: beam_pipeline.Stage, block: Unit) -> str:
+def process(self: Stage, block: Unit) -> str:
     """Stands in for `Stage.process`."""
     if (self.verb, block.name) == (VERB, BLOCK):
         with contextlib.suppress(FileExistsError), open(os.environ["AMBUSH"], "x") as file:
@@ -26,4 +26,4 @@ def process(self: beam_pipeline.Stage, block: Unit) -> str:
     return _process(self, block)
 
 
-beam_pipeline.Stage.process = process  # type: ignore[method-assign]
+Stage.process = process  # type: ignore[method-assign]

@@ -16,6 +16,7 @@ from apache_beam.portability.api import beam_runner_api_pb2
 
 from pipeline.build.driver import build_dataset
 from pipeline.stages import beam_pipeline
+from pipeline.stages.beam_pipeline import BeamMapper
 from pipeline.stages.runners import make_options
 from tests.helpers.preprocessing import build, configure, contents
 
@@ -49,7 +50,7 @@ def test_every_stage_is_a_job_of_dataflow_which_does_the_work(
 
     monkeypatch.setattr(beam_pipeline, "run_to_end", translate_and_do)
     monkeypatch.setattr(socket.socket, "connect", no_network)
-    dataset = build_dataset(configure(tmp_path, "dataflow"), options)
+    dataset = build_dataset(configure(tmp_path, "dataflow"), BeamMapper(options))
     monkeypatch.undo()
     assert verbs == VERBS
     whole = build(configure(tmp_path, "direct"))

@@ -107,7 +107,8 @@ def test_a_worker_process_that_dies_ends_the_run_and_the_other_workers(tmp_path:
     code = (
         "import os\n"
         "import apache_beam as beam\n"
-        "from pipeline import cli, runners\n"
+        "from pipeline.common import cli\n"
+        "from pipeline.stages import runners\n"
         "def main(argv):\n"
         "    options = runners.make_options('DirectRunner', 2, [], [])\n"
         "    pipeline = beam.Pipeline(runner=runners.make_runner(options), options=options)\n"

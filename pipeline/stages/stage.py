@@ -1,0 +1,107 @@
+"""A stage: a function applied to every block, with a report on disk for each finished block.
+
+A stage writes its files, then its report; a block that has a report is finished and is skipped by
+the next run. A user's mistake found inside a worker becomes the block's error file, which the
+driver raises in block order: the message does not depend on which worker was first.
+
+How blocks are mapped is the caller's choice (`BlockMapper`): `beam_pipeline.BeamMapper` runs them
+on an engine of Beam's, a plain loop runs them in this process.
+"""
+
+import dataclasses
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pipeline.common import storage
+from pipeline.common.errors import UserError
+from pipeline.common.progress import Progress
+from pipeline.common.storage import write_atomically
+from pipeline.corpora.blocks import Unit
+from pipeline.stages.block_stages import Report
+
+
+@dataclasses.dataclass(frozen=True)
+class Stage:
+    """A function over blocks, the verb that names it, and the folder of its reports."""
+
+    verb: str
+    function: Callable[[Any], Report]  # of a block, or of a group
+    folder: str
+
+    def report_path(self, block: Unit) -> str:
+        """Returns the file whose existence means that the block is finished."""
+        return f"{self.folder}/{block.name}.json"
+
+    def error_path(self, block: Unit) -> str:
+        """Returns the file that holds the message of a user's mistake in the block."""
+        return f"{self.folder}/{block.name}.error"
+
+    def finished(self) -> set[str]:
+        """Returns the names of the finished blocks."""
+        names = storage.entries(self.folder)
+        return {name.removesuffix(".json") for name in names if name.endswith(".json")}
+
+    def process(self, block: Unit) -> str:
+        """Processes one block, unless it is finished, and returns its name."""
+        if not storage.is_file(self.report_path(block)):
+            try:
+                report = self.function(block)
+            except UserError as error:
+                write_atomically(self.error_path(block), str(error).encode())
+            else:
+                write_atomically(self.report_path(block), json.dumps(report).encode())
+        return block.name
+
+
+# Calls `Stage.process` on every block, once or more, anywhere and in any order.
+BlockMapper = Callable[[Stage, Sequence[Unit]], None]
+
+
+def run_stage(stage: Stage, blocks: Sequence[Unit], map_blocks: BlockMapper) -> list[Report]:
+    """Runs a stage over all blocks that lack a report; returns the reports in block order.
+
+    Raises:
+      UserError: a user's mistake in a block (the first one in block order), or a full disk.
+    """
+    storage.make_folder(stage.folder)
+    for name in storage.entries(stage.folder):
+        if name.endswith(".error"):
+            storage.delete(f"{stage.folder}/{name}")
+    finished = stage.finished()
+    waiting = [block for block in blocks if block.name not in finished]
+    if waiting:
+        with Progress(stage.verb, waiting, stage.finished):
+            try:
+                map_blocks(stage, waiting)
+            except (RuntimeError, OSError) as error:
+                raise _explain(error, stage) from error
+    return read_reports(stage, blocks)
+
+
+def read_reports(stage: Stage, blocks: Sequence[Unit]) -> list[Report]:
+    """Returns the reports of finished blocks in order.
+
+    Raises:
+      UserError: the message of the first block that has an error file.
+    """
+    reports = []
+    names = storage.entries(stage.folder)
+    for block in blocks:
+        error_path = stage.error_path(block)
+        if error_path.removeprefix(f"{stage.folder}/") in names:
+            raise UserError(storage.read(error_path).decode())
+        reports.append(json.loads(storage.read(stage.report_path(block))))
+    return reports
+
+
+def _explain(error: Exception, stage: Stage) -> Exception:
+    """Returns a worker's failure in a user's terms; most engines pass it on as text alone."""
+    failure = re.search(r"\[Errno \d+\] ([^\[\n]*)", str(error))
+    if failure is None:
+        return error
+    return UserError(
+        f"{stage.verb}: {failure[1].strip()}; every worker must be able to read the inputs and to "
+        f"write to {stage.folder}; running the same command again continues the work"
+    )

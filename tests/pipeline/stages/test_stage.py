@@ -1,0 +1,82 @@
+from collections.abc import Iterator
+
+import pytest
+
+from pipeline.common.errors import UserError
+from pipeline.corpora.blocks import Block, Span
+from pipeline.stages.block_stages import Report
+from pipeline.stages.stage import Stage, read_reports, run_stage
+from tests.helpers.object_store import OBJECTS, objects
+from tests.helpers.preprocessing import map_in_order
+
+FOLDER = "mem://bucket/stage"
+NOWHERE = Span("", 0, 0, "", 1)
+BLOCKS = [Block("train", index, 1, NOWHERE, NOWHERE) for index in range(3)]
+
+
+def fail_at_one(block: Block) -> Report:
+    if block.index == 1:
+        raise UserError("line 7 is bad")
+    return {"block": block.index}
+
+
+@pytest.fixture(autouse=True)
+def _empty_store() -> Iterator[None]:
+    OBJECTS.clear()
+    yield
+    OBJECTS.clear()
+
+
+def test_blocks_with_reports_are_finished_and_errors_are_not() -> None:
+    stage = Stage("Fail", fail_at_one, FOLDER)
+    assert [stage.process(block) for block in BLOCKS] == [block.name for block in BLOCKS]
+    assert stage.finished() == {"train-00000", "train-00002"}
+    assert read_reports(stage, [BLOCKS[2], BLOCKS[0]]) == [{"block": 2}, {"block": 0}]
+    with pytest.raises(UserError, match="line 7 is bad"):
+        read_reports(stage, BLOCKS)
+
+
+def test_an_error_of_an_earlier_run_is_forgotten() -> None:
+    with pytest.raises(UserError, match="line 7 is bad"):
+        run_stage(Stage("Fail", fail_at_one, FOLDER), BLOCKS, map_in_order)
+    succeed = Stage("Succeed", lambda block: {"block": block.index + 10}, FOLDER)
+    reports = run_stage(succeed, BLOCKS, map_in_order)
+    assert reports == [{"block": 0}, {"block": 11}, {"block": 2}]
+
+
+def test_a_finished_block_is_not_processed_again() -> None:
+    Stage("Fail", fail_at_one, FOLDER).process(BLOCKS[0])
+    before = objects(FOLDER)
+    Stage("Fail", lambda block: {"block": "again"}, FOLDER).process(BLOCKS[0])
+    assert objects(FOLDER) == before
+
+
+def test_finished_blocks_do_not_reach_the_mapper() -> None:
+    stage = Stage("Succeed", lambda block: {"block": block.index}, FOLDER)
+    stage.process(BLOCKS[1])
+    mapped = []
+
+    def map_and_record(stage: Stage, blocks: list[Block]) -> None:
+        mapped.extend(blocks)
+        map_in_order(stage, blocks)
+
+    reports = run_stage(stage, BLOCKS, map_and_record)  # type: ignore[arg-type]
+    assert mapped == [BLOCKS[0], BLOCKS[2]]
+    assert reports == [{"block": 0}, {"block": 1}, {"block": 2}]
+
+
+def test_reports_come_in_block_order_whatever_the_order_of_the_mapper() -> None:
+    def map_backwards(stage: Stage, blocks: list[Block]) -> None:
+        map_in_order(stage, blocks[::-1])
+
+    stage = Stage("Succeed", lambda block: {"block": block.index}, FOLDER)
+    reports = run_stage(stage, BLOCKS, map_backwards)  # type: ignore[arg-type]
+    assert reports == [{"block": 0}, {"block": 1}, {"block": 2}]
+
+
+def test_failure_of_a_file_system_is_explained() -> None:
+    def fail(stage: Stage, blocks: object) -> None:
+        raise RuntimeError("worker: OSError: [Errno 28] No space left on device [while running]")
+
+    with pytest.raises(UserError, match="Count: No space left on device; every worker"):
+        run_stage(Stage("Count", fail_at_one, FOLDER), BLOCKS, fail)
