@@ -27,7 +27,7 @@ from absl import flags, logging
 from model.config import SearchConfig
 from pipeline.common import cli, flag_help, storage
 from pipeline.common.errors import UserError
-from pipeline.common.progress import Progress
+from pipeline.common.progress import Progress, follow_blocks
 from pipeline.common.settings import as_flags, require, require_range, setting
 from trainer.bulk_translation.blocks import (
     Model,
@@ -131,8 +131,6 @@ def _read_model(saved_model: str | None, *, with_prefixes: bool) -> Model:
 
 def translate_stream(files: TextFiles, model: Model) -> None:
     """Translates block by block to standard output."""
-    from tqdm import tqdm
-
     names = [path or "standard input" for path in files.columns]
     with contextlib.ExitStack() as stack:
         texts = [
@@ -140,12 +138,13 @@ def translate_stream(files: TextFiles, model: Model) -> None:
             for path in files.columns
         ]
         translate = model.load()
-        progress, first = stack.enter_context(tqdm(unit=" lines", disable=None)), 0
+        progress = stack.enter_context(Progress("Translate", unit="lines"))
+        first = 0
         for columns in read_blocks(texts, files.block_lines, names):
             found = translate_lines(columns, translate)
             sys.stdout.buffer.write(to_text(found, first))
             sys.stdout.buffer.flush()
-            progress.update(len(found))
+            progress.advance(len(found))
             first += len(found)
 
 
@@ -172,7 +171,7 @@ def translate_file(files: TextFiles, output: str, model: Model, beam_arguments: 
         logging.info(
             "%d of %d blocks were finished before", len(blocks) - len(waiting), len(blocks)
         )
-    with Progress("Translate", waiting, lambda: storage.entries(folder)):
+    with follow_blocks("Translate", waiting, lambda: storage.entries(folder)):
         if waiting and options is not None:
             from trainer.bulk_translation.apache_beam_job import translate_with_beam
 

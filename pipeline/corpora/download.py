@@ -22,7 +22,7 @@ from typing import Any
 from absl import logging
 
 from pipeline.common.errors import UserError
-from pipeline.common.meter import Meter
+from pipeline.common.progress import Progress
 from pipeline.common.storage import write_atomically
 
 _ATTEMPTS = 4  # in a row without a new byte, at one URL
@@ -155,10 +155,11 @@ def _receive(url: str, part: Path, *, has_checksum: bool) -> None:
         _validator(part).write_text(validator, "utf-8")
         left = response.headers.get("Content-Length")
         total = None if left is None else size + int(left)
-        with open(part, "ab" if size else "wb") as file, Meter(part.stem, total, size) as meter:
+        progress = Progress(f"Download {part.stem}", unit="B", total=total, done=size)
+        with progress, open(part, "ab" if size else "wb") as file:
             while chunk := response.read1(_CHUNK):
                 file.write(chunk)
-                meter.add(len(chunk))
+                progress.advance(len(chunk))
     if total is not None and part.stat().st_size != total:
         raise ConnectionError(f"received {part.stat().st_size} of {total} bytes")
 

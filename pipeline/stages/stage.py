@@ -16,7 +16,7 @@ from typing import Any
 
 from pipeline.common import storage
 from pipeline.common.errors import UserError
-from pipeline.common.progress import Progress
+from pipeline.common.progress import follow_blocks
 from pipeline.common.storage import write_atomically
 from pipeline.corpora.blocks import Unit
 from pipeline.stages.block_stages import Report
@@ -72,7 +72,7 @@ def run_stage(stage: Stage, blocks: Sequence[Unit], map_blocks: BlockMapper) -> 
     finished = stage.finished()
     waiting = [block for block in blocks if block.name not in finished]
     if waiting:
-        with Progress(stage.verb, waiting, stage.finished):
+        with follow_blocks(stage.verb, waiting, stage.finished):
             try:
                 map_blocks(stage, waiting)
             except (RuntimeError, OSError) as error:

@@ -5,12 +5,13 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from pipeline.common.progress import format_duration
 from trainer.inference.sentence_attention import SentenceAttention
 from trainer.pages import attention_viewer
 from trainer.pages.charts import Curve, Points, line_chart
 from trainer.pages.html import escape, page, table
 from trainer.runs.checkpoints import list_best, list_checkpoints
-from trainer.runs.metrics_log import duration, read_metrics
+from trainer.runs.metrics_log import read_metrics
 from trainer.runs.run_directory import Run
 
 
@@ -141,7 +142,7 @@ def _checkpoints(run: Run) -> str:
     rows = [
         [
             step,
-            duration(saved[step].train_seconds) if step in saved else None,
+            format_duration(saved[step].train_seconds) if step in saved else None,
             ", ".join(["checkpoint"] * (step in saved) + ["best"] * (step in best)),
             perplexity.get(step),
             bleu.get(step),

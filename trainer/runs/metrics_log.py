@@ -1,20 +1,17 @@
-"""Where figures go: `metrics.jsonl`, TensorBoard, and the terminal."""
+"""Where figures go: `metrics.jsonl` and TensorBoard."""
 
 import html
 import json
 import math
 import re
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
-from absl import logging
-from tqdm import tqdm
 
-from pipeline.dataset.schema import write_atomically
+from pipeline.common.storage import write_atomically
 
 
 class MetricsWriter:
@@ -79,51 +76,6 @@ def read_metrics(run_dir: Path) -> dict[str, list[tuple[int, float]]]:
     return figures
 
 
-class Progress:
-    """A progress bar on a terminal, plain lines elsewhere."""
-
-    def __init__(self, *, total: int, done: int, unit: str) -> None:
-        """Starts at `done` of `total` units."""
-        self._total, self._done, self._unit = total, done, unit
-        self._start, self._first = time.monotonic(), done
-        self._bar = (
-            tqdm(total=total, initial=done, unit=unit, dynamic_ncols=True)
-            if sys.stderr.isatty()
-            else None
-        )
-
-    def advance(self, count: int = 1) -> None:
-        """Counts finished units."""
-        self._done += count
-        if self._bar:
-            self._bar.update(count)
-
-    def report(self, text: str) -> None:
-        """Shows figures: behind the bar, or as a line with the time that is left."""
-        if self._bar:
-            self._bar.set_postfix_str(text)
-            return
-        elapsed = time.monotonic() - self._start
-        left = elapsed / max(self._done - self._first, 1) * (self._total - self._done)
-        logging.info(
-            "%s %d/%d  %s  %s left", self._unit, self._done, self._total, text, duration(left)
-        )
-
-    def close(self) -> None:
-        """Leaves the bar as it is."""
-        if self._bar:
-            self._bar.close()
-
-
 def _escape(cell: str) -> str:
     """Leaves nothing of Markdown's or HTML's in a cell of a table."""
     return html.escape(re.sub(r"([\\`*_{}\[\]#|])", r"\\\1", cell))
-
-
-def duration(seconds: float) -> str:
-    """Formats seconds for people: 75 is "1m15s", 7260 "2h01m"."""
-    minutes, seconds = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours}h{minutes:02d}m"
-    return f"{minutes}m{seconds:02d}s" if minutes else f"{seconds}s"

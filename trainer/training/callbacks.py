@@ -13,9 +13,10 @@ from typing import Any
 import keras
 from keras import ops
 
+from pipeline.common.progress import Progress
 from trainer.config import TrainingConfig
 from trainer.runs.checkpoints import save_checkpoint
-from trainer.runs.metrics_log import MetricsWriter, Progress
+from trainer.runs.metrics_log import MetricsWriter
 from trainer.training.train_step import BatchShape
 
 Logs = dict[str, Any] | None
@@ -65,11 +66,11 @@ class Telemetry(StepCallback):
 
     def on_train_begin(self, logs: Logs = None) -> None:
         super().on_train_begin(logs)
-        self._progress = Progress(total=self._train_steps, done=self.step, unit="step")
+        self._progress = Progress("Train", unit="steps", total=self._train_steps, done=self.step)
         self._sums = collections.defaultdict[str, float](float)
 
     def on_train_end(self, logs: Logs = None) -> None:
-        self._progress.close()
+        self._progress.close("done" if self.step >= self._train_steps else "stopped")
 
     def on_train_batch_begin(self, batch: int, logs: Logs = None) -> None:
         self._update_began = time.monotonic()

@@ -6,10 +6,10 @@ import time
 import tensorflow as tf
 
 from model.config import SearchConfig, TransformerConfig
+from pipeline.common.progress import format_duration
 from pipeline.dataset.schema import Dataset
 from trainer.config import TrainingConfig
 from trainer.data.input_pipeline import distribute, steps_per_epoch, training_batches
-from trainer.runs.metrics_log import duration
 from trainer.runs.run_directory import describe_run
 from trainer.runtime.strategy import make_strategy
 from trainer.training.loop import make_training_buckets, prepare_learner
@@ -48,7 +48,7 @@ def rehearse(
             f"memory      {_peak_memory() / 2**30:.2f} GiB at most",
             f"speed       {tokens / seconds:,.0f} tokens/s, {seconds:.2f} s an update",
             f"training    {training.train_steps:,} updates, {epochs:.1f} epochs: about "
-            f"{duration(training.train_steps * seconds)}, without evaluation",
+            f"{format_duration(training.train_steps * seconds)}, without evaluation",
         )
     )
 

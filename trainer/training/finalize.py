@@ -4,10 +4,11 @@ import json
 
 from absl import logging
 
+from pipeline.common.progress import format_duration
 from pipeline.dataset.schema import Dataset, write_atomically
 from trainer.inference.translator import Translator
 from trainer.runs.checkpoints import assign_weights, list_checkpoints, save_averaged
-from trainer.runs.metrics_log import duration, read_metric
+from trainer.runs.metrics_log import read_metric
 from trainer.runs.run_directory import Run
 from trainer.training.averaging import Candidate, make_candidates
 from trainer.training.dev_evaluation import evaluate_dev, gains_no_more
@@ -41,7 +42,7 @@ def finish(run: Run, learner: Learner, translator: Translator, dataset: Dataset)
     write_atomically(
         str(run.directory / "train.json"), (json.dumps(result, indent=1) + "\n").encode()
     )
-    logging.info("kept: %s; trained for %s", _describe(chosen), duration(last.train_seconds))
+    logging.info("kept: %s; trained for %s", _describe(chosen), format_duration(last.train_seconds))
     logging.info("next: python -m trainer.evaluate --run_dir=%s", run.directory)
 
 

@@ -1,14 +1,12 @@
 import json
-import logging
 import math
 import time
 from pathlib import Path
 
 import numpy as np
-import pytest
 import tensorflow as tf
 
-from trainer.runs.metrics_log import MetricsWriter, Progress, duration, read_metric
+from trainer.runs.metrics_log import MetricsWriter, read_metric
 
 
 def rows_of(run_dir: Path) -> list[dict[str, float]]:
@@ -71,36 +69,6 @@ def test_a_row_that_was_cut_off_is_dropped(tmp_path: Path) -> None:
     (tmp_path / "metrics.jsonl").write_text('{"step": 2}\n{"step": 3, "train/lo')
     MetricsWriter(tmp_path, 9).write(4, {"train/loss": 1.0})
     assert [row["step"] for row in rows_of(tmp_path)] == [2, 4]
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0.4, "0s"),
-        (59.4, "59s"),
-        (59.6, "1m00s"),
-        (75, "1m15s"),
-        (3599, "59m59s"),
-        (7260, "2h01m"),
-        (360_000, "100h00m"),
-    ],
-)
-def test_durations_are_for_people(seconds: float, text: str) -> None:
-    assert duration(seconds) == text
-
-
-def test_progress_without_a_terminal_tells_the_time_left(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The rate is this session's: 10 updates in 20 seconds leave 80 for the other 40."""
-    now = iter([100.0, 120.0])
-    monkeypatch.setattr("trainer.runs.metrics_log.time.monotonic", lambda: next(now))
-    progress = Progress(total=100, done=50, unit="step")
-    progress.advance(10)
-    with caplog.at_level(logging.INFO, logger="absl"):
-        progress.report("loss 2.500")
-    monkeypatch.undo()
-    assert "step 60/100  loss 2.500  1m20s left" in caplog.text
 
 
 def test_a_figure_is_read_back_in_order(tmp_path: Path) -> None:
