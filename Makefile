@@ -31,7 +31,7 @@ demo: $(ENVIRONMENT)  ## From raw text to a served translator on the built-in co
 	    for name, value in json.load(open(path)).items()}))' $(DEMO_RESULTS)
 
 # Two at once: most of a test is Python on one core. A process takes 2 GiB.
-TEST := $(BIN)/python -m pytest --numprocesses=2 --dist=worksteal
+TEST := $(BIN)/python -m pytest --numprocesses=2 --dist=worksteal --durations=20
 
 test: $(ENVIRONMENT)  ## Run the tests
 	$(TEST)

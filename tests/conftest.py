@@ -8,6 +8,7 @@ os.environ["KERAS_BACKEND"] = "tensorflow"
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 os.environ["TF_ENABLE_ONEDNN_OPTS"] = "1"  # as in training, with which tests compare to the bit
+os.environ["TF_NUM_INTRAOP_THREADS"] = "1"
 
 import pytest
 

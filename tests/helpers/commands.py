@@ -1,18 +1,83 @@
-"""Runs the project's commands as a user does, in processes of their own."""
+"""Runs the project's commands: within this process, or as a user does, in one of their own.
 
+Most tests call a command within their process, which spares the start of Python, TensorFlow or
+Beam. A test of signals, of exit codes as a shell sees them, or of what C++ code prints needs a
+process.
+"""
+
+import contextlib
+import io
+import logging as standard_logging
 import os
+import runpy
 import subprocess
 import sys
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from unittest import mock
+
+from absl import flags, logging
+from absl.testing import flagsaver
+
+from pipeline.common import flag_help
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+TIMEOUT = 300  # seconds
+
+
+def call(module: str, *arguments: object, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    """Runs `python -m module …` within this process: the same code, its `__main__` block included.
+
+    Returns:
+        the exit code and what it printed.
+    """
+    output, errors = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
+    command = [module, *map(str, arguments)]
+    with _as_started(command, stdin, output, errors):
+        try:
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
+            code = 0
+        except SystemExit as exit:
+            code = exit.code if isinstance(exit.code, int) else int(exit.code is not None)
+    printed = []
+    for stream in (output, errors):
+        stream.flush()
+        printed.append(stream.buffer.getvalue().decode())
+    return subprocess.CompletedProcess(command, code, *printed)
+
+
+def succeed(module: str, *arguments: object, stdin: str = "") -> str:
+    """Runs `python -m module …` within this process and returns its standard output.
+
+    Requires exit code 0.
+    """
+    result = call(module, *arguments, stdin=stdin)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def refuse(module: str, *arguments: object) -> str:
+    """Runs `python -m module …` within this process and returns its one-line error.
+
+    Requires exit code 2 and nothing else on standard error.
+    """
+    return one_line_error(call(module, *arguments))
+
+
+def one_line_error(result: subprocess.CompletedProcess[str]) -> str:
+    """Returns the line with which a command refused, and requires exit code 2."""
+    assert result.returncode == 2, (result.returncode, result.stderr)
+    lines = result.stderr.strip().splitlines()
+    assert len(lines) == 1, result.stderr
+    assert lines[0].startswith("error: ")
+    return lines[0]
 
 
 def start(
     *arguments: object, cwd: Path = REPOSITORY, variables: Mapping[str, str] | None = None
 ) -> subprocess.Popen[str]:
-    """Starts `python …` with text pipes, and more environment variables if given."""
+    """Starts the process `python …` with text pipes and additional environment variables."""
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", **(variables or {})}
     environment.pop("TF_CPP_MIN_LOG_LEVEL", None)  # as users have it: unset
     return subprocess.Popen(
@@ -26,28 +91,52 @@ def start(
     )
 
 
-def run(
+def run_process(
     *arguments: object, cwd: Path = REPOSITORY, stdin: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    """Runs `python …` to its end and returns what it printed and its exit code."""
+    """Runs the process `python …` to its end; returns its exit code and what it printed."""
     process = start(*arguments, cwd=cwd)
-    stdout, stderr = process.communicate(stdin, timeout=300)
+    stdout, stderr = process.communicate(stdin, timeout=TIMEOUT)
     command = [str(argument) for argument in arguments]
     return subprocess.CompletedProcess(command, process.returncode, stdout, stderr)
 
 
-def succeed(*arguments: object, cwd: Path = REPOSITORY, stdin: str = "") -> str:
-    """Runs `python …`, requires exit code 0, and returns its standard output."""
-    result = run(*arguments, cwd=cwd, stdin=stdin)
-    assert result.returncode == 0, result.stderr
-    return result.stdout
+@contextlib.contextmanager
+def _as_started(
+    command: list[str], stdin: str, output: io.TextIOWrapper, errors: io.TextIOWrapper
+) -> Iterator[None]:
+    """Gives a command arguments, streams, flags and environment variables of its own."""
+    log = logging.get_absl_handler().python_handler
+    log_stream = log.setStream(errors)
+    disabled = standard_logging.root.manager.disable
+    try:
+        with (
+            _own_flags(),
+            mock.patch.dict(os.environ),
+            mock.patch.object(sys, "argv", command),
+            mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()), "utf-8")),
+            contextlib.chdir(REPOSITORY),
+            contextlib.redirect_stdout(output),
+            contextlib.redirect_stderr(errors),
+            warnings.catch_warnings(),
+        ):
+            warnings.filterwarnings("ignore", ".* found in sys.modules", RuntimeWarning, "runpy")
+            yield
+    finally:
+        standard_logging.disable(disabled)
+        log.setStream(log_stream or sys.stderr)
 
 
-def refuse(*arguments: object, cwd: Path = REPOSITORY) -> str:
-    """Runs `python …`, requires a one-line error and exit code 2, and returns the line."""
-    result = run(*arguments, cwd=cwd)
-    assert result.returncode == 2, (result.returncode, result.stderr)
-    lines = result.stderr.strip().splitlines()
-    assert len(lines) == 1, result.stderr
-    assert lines[0].startswith("error: ")
-    return lines[0]
+@contextlib.contextmanager
+def _own_flags() -> Iterator[None]:
+    """Removes the flags that a command defines; resets the flags of libraries."""
+    before = flagsaver.save_flag_values()
+    try:
+        yield
+    finally:
+        for name in flag_help.our_flags(flags.FLAGS):
+            delattr(flags.FLAGS, name)
+        modules = flags.FLAGS.flags_by_module_dict()
+        for name in [name for name, defined in modules.items() if not defined]:
+            del modules[name]  # else the next command's --help would name it
+        flagsaver.restore_flag_values({**flagsaver.save_flag_values(), **before})

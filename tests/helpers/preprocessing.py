@@ -1,6 +1,5 @@
 """A small corpus and the shortest ways to preprocess it, for several test modules."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -70,7 +69,8 @@ def contents(directory: str | Path) -> dict[str, bytes]:
     return {str(path.relative_to(directory)): path.read_bytes() for path in files}
 
 
-def command(config: PreprocessConfig, **changes: str) -> list[str]:
+def preprocess_flags(config: PreprocessConfig, **changes: str) -> list[str]:
+    """Returns the flags of `pipeline.preprocess` for a configuration of `configure`."""
     values = {
         "source_files": ",".join(config.source_files),
         "target_files": ",".join(config.target_files),
@@ -80,8 +80,7 @@ def command(config: PreprocessConfig, **changes: str) -> list[str]:
         "block_lines": str(config.block_lines),
         **changes,
     }
-    arguments = [f"--{name}={value}" for name, value in values.items()]
-    return [sys.executable, "-m", "pipeline.preprocess", *arguments]
+    return [f"--{name}={value}" for name, value in values.items()]
 
 
 def read_pairs(dataset: schema.Dataset, split: str) -> list[tuple[str, str]]:

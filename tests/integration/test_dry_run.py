@@ -118,7 +118,7 @@ def test_the_command_writes_nothing(corpus: dict[str, Any], tmp_path: Path) -> N
     arguments = [f"--{name}={','.join(files)}" for name, files in corpus.items()]
     before = sorted(tmp_path.rglob("*"))
     shown = succeed(
-        "-m", "pipeline.preprocess", "--dry_run", f"--output_dir={tmp_path / 'out'}", *arguments
+        "pipeline.preprocess", "--dry_run", f"--output_dir={tmp_path / 'out'}", *arguments
     )
     assert shown.startswith("Dry run on the first 1,000 lines of every block (1): 8 of 8 pairs")
     assert "tea \\x82" in shown  # made visible
@@ -126,5 +126,5 @@ def test_the_command_writes_nothing(corpus: dict[str, Any], tmp_path: Path) -> N
 
 
 def test_a_mistyped_flag_is_refused_in_a_dry_run_too() -> None:
-    line = refuse("-m", "pipeline.preprocess", "--dry_run", "--max_lenth=9")
+    line = refuse("pipeline.preprocess", "--dry_run", "--max_lenth=9")
     assert "unknown flag --max_lenth; nearest: --max_length" in line

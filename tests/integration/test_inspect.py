@@ -10,14 +10,14 @@ from tests.helpers.preprocessing import build, configure
 
 def test_the_card_is_shown_and_checked_and_damage_is_named(tmp_path: Path) -> None:
     dataset = build(configure(tmp_path, "out"))
-    shown = succeed("-m", "pipeline.inspect", dataset.directory, "--samples=1")
+    shown = succeed("pipeline.inspect", dataset.directory, "--samples=1")
     assert "Buckets of train" in shown and shown.count("  en  ") == 1
-    checked = succeed("-m", "pipeline.inspect", "--verify", dataset.directory)
+    checked = succeed("pipeline.inspect", "--verify", dataset.directory)
     assert checked.endswith("files, every checksum matches\n")
     shard = dataset.splits["train"].shards[-1]
     path = Path(dataset.path(shard.path))
     path.write_bytes(path.read_bytes()[:-1] + b"?")
-    assert shard.path in refuse("-m", "pipeline.inspect", dataset.directory, "--verify")
+    assert shard.path in refuse("pipeline.inspect", dataset.directory, "--verify")
 
 
 @pytest.mark.parametrize(
@@ -31,4 +31,4 @@ def test_the_card_is_shown_and_checked_and_damage_is_named(tmp_path: Path) -> No
     ],
 )
 def test_a_mistake_is_one_line(arguments: list[str], message: str) -> None:
-    assert message in refuse("-m", "pipeline.inspect", *arguments)
+    assert message in refuse("pipeline.inspect", *arguments)

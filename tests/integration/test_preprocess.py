@@ -2,25 +2,18 @@
 
 import collections
 import gzip
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from absl import flags
 
-from pipeline import preprocess
 from pipeline.cleaning.language_id import load_identifier
 from pipeline.cleaning.rules import OVERLAP, CleaningConfig
-from pipeline.common import cli
 from pipeline.common.errors import UserError
 from pipeline.config import PreprocessConfig
 from pipeline.dataset import schema
-from tests.helpers.preprocessing import ROOT, build, command, configure, read_pairs
-
-
-def run(arguments: list[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, timeout=120)
+from tests.helpers.commands import call, run_process
+from tests.helpers.preprocessing import build, configure, preprocess_flags, read_pairs
 
 
 def test_every_pair_is_in_exactly_one_split_unchanged(tmp_path: Path) -> None:
@@ -88,7 +81,9 @@ def test_both_kinds_of_subwords_make_a_dataset(tmp_path: Path, kind: str) -> Non
 
 def test_the_command_reports_and_names_the_next_one(tmp_path: Path) -> None:
     config = configure(tmp_path, "out")
-    result = run(command(config, runner="DirectRunner"))
+    result = run_process(
+        "-m", "pipeline.preprocess", *preprocess_flags(config, runner="DirectRunner")
+    )
     assert result.returncode == 0, result.stderr
     assert "train: 460 of 500 pairs" in result.stdout
     assert "padding efficiency" in result.stdout
@@ -111,39 +106,18 @@ def test_the_command_reports_and_names_the_next_one(tmp_path: Path) -> None:
         ({"max_lenth": "9"}, "unknown flag --max_lenth; nearest: --max_length"),
     ],
 )
-def test_a_users_mistake_is_one_line(
-    tmp_path: Path,
-    changes: dict[str, str],
-    message: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_users_mistake_is_one_line(tmp_path: Path, changes: dict[str, str], message: str) -> None:
     config = configure(tmp_path, "out")
     (tmp_path / "short").write_text("a\nb\n")
     (tmp_path / "empty").write_text("")
     (tmp_path / "cut.gz").write_bytes(gzip.compress(b"a line\n" * 500)[:-12])
     (tmp_path / "latin1").write_bytes(b"a\n" * 3 + b"f\xfcr\n" + b"a\n" * 496)
     values = {name: value.format(tmp=tmp_path) for name, value in changes.items()}
-    arguments = command(config, **values)[3:]
-    monkeypatch.setattr(sys, "argv", ["preprocess", *arguments])
-    code = run_in_process()
-    error = capsys.readouterr().err
-    last = error.strip().split("\n")[-1]
-    assert code == 2
+    result = call("pipeline.preprocess", *preprocess_flags(config, **values))
+    assert result.returncode == 2
+    *_, last = result.stderr.strip().split("\n")
     assert last.startswith("error: ") and message.format(tmp=tmp_path) in last
-    assert "Traceback" not in error
-
-
-def run_in_process() -> object:
-    """Runs the command with `sys.argv` and fresh flags; returns its exit code."""
-    if "output_dir" not in flags.FLAGS:
-        cli.define_flags(PreprocessConfig)
-    flags.FLAGS.unparse_flags()
-    for name in flags.FLAGS:
-        flags.FLAGS[name].unparse()
-    with pytest.raises(SystemExit) as exit:
-        cli.run(preprocess.main, allow_unknown=True)
-    return exit.value.code
+    assert "Traceback" not in result.stderr
 
 
 def test_help_answers_without_beam() -> None:
@@ -153,7 +127,7 @@ def test_help_answers_without_beam() -> None:
         "try: runpy.run_module('pipeline.preprocess', run_name='__main__', alter_sys=True)\n"
         "except SystemExit as exit: print(exit.code, 'apache_beam' in sys.modules)\n"
     )
-    result = run([sys.executable, "-c", code])
+    result = run_process("-c", code)
     assert result.stdout.endswith("0 False\n")
     assert "--vocabulary_size=N" in result.stdout
 

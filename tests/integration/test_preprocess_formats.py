@@ -2,7 +2,6 @@
 
 import gzip
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,8 @@ from pipeline.corpora.inputs import file_texts, table_files
 from pipeline.corpora.readers import Columns
 from pipeline.corpus_config import CorpusConfig
 from pipeline.dataset import schema
-from tests.helpers.preprocessing import ROOT, build, command, configure, contents
+from tests.helpers.commands import succeed
+from tests.helpers.preprocessing import ROOT, build, configure, contents, preprocess_flags
 
 DATA = ROOT.parent / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.exists(), reason="needs ../shared/data")
@@ -43,7 +43,7 @@ def test_a_table_is_given_by_flags(tmp_path: Path) -> None:
     flags = {"source_files": "", "target_files": "", "pair_files": str(tmp_path / "x.tsv")}
     flags |= {"source_column": "en", "target_column": "de", "output_dir": str(tmp_path / "table")}
     build(plain)
-    subprocess.run(command(plain, **flags), cwd=ROOT, check=True, capture_output=True)
+    succeed("pipeline.preprocess", *preprocess_flags(plain, **flags))
     assert shards(plain.output_dir) == shards(tmp_path / "table")
 
 

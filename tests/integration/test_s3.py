@@ -11,8 +11,8 @@ from pipeline.build.driver import build_dataset
 from pipeline.common import storage
 from pipeline.stages.beam_pipeline import BeamMapper
 from pipeline.stages.runners import make_options
-from tests.helpers import commands
-from tests.helpers.preprocessing import command, configure, contents
+from tests.helpers.commands import call
+from tests.helpers.preprocessing import configure, contents, preprocess_flags
 from tests.integration.engines.services import service, wait_for
 
 boto3 = pytest.importorskip("boto3", reason="needs S3: pip install '.[aws]'")
@@ -47,7 +47,7 @@ def test_s3_gets_the_bytes_of_a_local_folder(tmp_path: Path, endpoint: str) -> N
         storage.write_atomically(*files[name], path.read_bytes())
     local = dataclasses.replace(local, **files)  # type: ignore[arg-type]
     config = dataclasses.replace(local, output_dir=f"{BUCKET}/out")
-    result = commands.run(*command(config, **flags)[1:])
+    result = call("pipeline.preprocess", *preprocess_flags(config, **flags))
     assert result.returncode == 0, result.stderr
     assert "credentials" not in result.stderr and "listing" not in result.stderr
     names = storage.sizes(config.output_dir)

@@ -175,12 +175,12 @@ def test_the_table_has_a_dash_where_the_paper_says_nothing() -> None:
 
 
 def test_the_command_prints_every_row() -> None:
-    lines = succeed("-m", "trainer.table3", "--vocabulary_size=1000").splitlines()
+    lines = succeed("trainer.table3", "--vocabulary_size=1000").splitlines()
     assert [line.split()[1] for line in lines[1:]] == [row.flagfile for row in TABLE_3]
     base = lines[1].split()
     assert (base[4], base[5]) == ("65", "44.61")  # 44.1 million in layers, 1,000 · 512 beside
 
 
 def test_a_vocabulary_without_subwords_is_refused() -> None:
-    line = refuse("-m", "trainer.table3", "--vocabulary_size=0")
+    line = refuse("trainer.table3", "--vocabulary_size=0")
     assert "received --vocabulary_size=0: expected at least 1" in line

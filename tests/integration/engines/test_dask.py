@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.stages.runners import make_options
-from tests.helpers import commands
-from tests.helpers.preprocessing import build, command, configure, contents
+from tests.helpers.commands import start
+from tests.helpers.preprocessing import build, configure, contents, preprocess_flags
 from tests.integration.engines.services import service, text_of, wait_for
 
 pytest.importorskip("distributed", reason="needs Dask: pip install '.[dask]'")
@@ -42,8 +42,8 @@ def test_a_worker_killed_in_the_middle_changes_no_byte(
     monkeypatch.setenv("AMBUSH", str(ambush))
     config = configure(tmp_path, "dask")
     with cluster(tmp_path, workers=2) as address:
-        arguments = command(config, runner="DaskRunner", dask_client_address=address)
-        process = commands.start(*arguments[1:])
+        arguments = preprocess_flags(config, runner="DaskRunner", dask_client_address=address)
+        process = start("-m", "pipeline.preprocess", *arguments)
         try:
             victim = wait_for(lambda: text_of(ambush), "a worker in the middle of a stage")
             (reports,) = (tmp_path / "dask/.staging").glob("*/encoded")

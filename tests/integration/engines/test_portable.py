@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from tests.helpers import commands
-from tests.helpers.preprocessing import build, command, configure, contents
+from tests.helpers.commands import run_process
+from tests.helpers.preprocessing import build, configure, contents, preprocess_flags
 from tests.integration.engines import job_service
 from tests.integration.engines.services import service, text_of, wait_for
 
@@ -19,14 +19,15 @@ def test_external_workers_of_a_job_service_write_the_same_bytes(tmp_path: Path) 
     with service(tmp_path / "jobs.log", *jobs), service(pool_log, *pool):
         port = wait_for(lambda: text_of(port_file), "the job service")
         where = wait_for(lambda: re.search(r"at port: (\S+)", pool_log.read_text()), "the pool")
-        arguments = command(
+        arguments = preprocess_flags(
             config,
             runner="PortableRunner",
             job_endpoint=f"localhost:{port}",
             environment_type="EXTERNAL",
             environment_config=where[1],
         )
-        commands.succeed(*arguments[1:])
+        result = run_process("-m", "pipeline.preprocess", *arguments)
+        assert result.returncode == 0, result.stderr
     started = re.findall(r'worker_id="(\w+)"', pool_log.read_text())
     assert len(set(started)) == _STAGES * job_service.WORKERS
     assert contents(config.output_dir) == contents(build(configure(tmp_path, "direct")).directory)

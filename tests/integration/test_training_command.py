@@ -1,0 +1,132 @@
+"""`trainer.task` from an empty directory to a finished run: killed, resumed, refused."""
+
+import json
+import random
+import re
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+
+from tests.helpers.commands import REPOSITORY, call, refuse, start, succeed
+from tests.helpers.tiny_run import STEPS, training_flags
+
+
+def weights(run_dir: Path) -> dict[str, np.ndarray]:
+    """The weights, optimizer and random state of the last checkpoint."""
+    last = max((run_dir / "checkpoints").iterdir())
+    arrays = {}
+    for name in ("weights", "state"):
+        with np.load(last / f"{name}.npz") as file:
+            arrays.update({f"{name}/{key}": file[key] for key in file.files})
+    return arrays
+
+
+def figures(run_dir: Path) -> list[dict[str, float]]:
+    """The updates in metrics.jsonl, but for what depends on time."""
+    rows = [json.loads(line) for line in (run_dir / "metrics.jsonl").read_text().splitlines()]
+    timed = {"time", "train/tokens_per_second", "train/flops_per_second", "train/peak_share"}
+    updates = [row for row in rows if "train/loss" in row]
+    return [{name: row[name] for name in row if name not in timed} for row in updates]
+
+
+def test_training_learns_and_leaves_what_the_readme_says(trained: Path) -> None:
+    rows = [json.loads(line) for line in (trained / "metrics.jsonl").read_text().splitlines()]
+    losses = [row["train/loss"] for row in rows if "train/loss" in row]
+    assert len(losses) == STEPS
+    assert losses[-1] < losses[0]
+    assert [row["step"] for row in rows if "dev/bleu" in row] == [6, 12]
+    assert {row["train/programs"] for row in rows if "train/programs" in row} == {1}
+    assert len(list((trained / "best").iterdir())) == 1
+    result = json.loads((trained / "train.json").read_text())
+    assert result["steps"] == STEPS
+    assert result["averaged_steps"] == [8, 12]
+    assert any((trained / "tensorboard").iterdir())
+
+
+def test_a_run_killed_at_random_steps_resumes_to_the_same_bits(
+    trained: Path, text_dataset: Path, tmp_path: Path
+) -> None:
+    """Weights, optimizer, dropout's random state; hence also data, schedule and accumulation.
+
+    Nor does it matter that the uninterrupted run evaluates on dev meanwhile, and this one does not.
+    """
+    run_dir = tmp_path / "run"
+    flags = training_flags(text_dataset, run_dir, "--eval_every_steps=0")
+    metrics = run_dir / "metrics.jsonl"
+    for step in sorted(random.Random(5).sample(range(1, STEPS), 2)):
+        process = start("-m", "trainer.task", *flags)
+        while not (metrics.exists() and f'{{"step": {step},' in metrics.read_text()):
+            assert process.poll() is None, process.communicate()[1]
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    assert not (run_dir / "train.json").exists()
+    succeed("trainer.task", *flags)
+    resumed, uninterrupted = weights(run_dir), weights(trained)
+    assert resumed.keys() == uninterrupted.keys()
+    for name in uninterrupted:
+        np.testing.assert_array_equal(resumed[name], uninterrupted[name], err_msg=name)
+    for row, expected in zip(figures(run_dir), figures(trained), strict=True):
+        assert row == expected
+
+
+def test_a_terminated_run_saves_a_checkpoint_and_exits_0(
+    text_dataset: Path, tmp_path: Path
+) -> None:
+    long = ("--train_steps=100000", "--checkpoint_every_steps=0", "--eval_every_steps=0")
+    process = start("-m", "trainer.task", *training_flags(text_dataset, tmp_path / "run", *long))
+    metrics = tmp_path / "run" / "metrics.jsonl"
+    while not (metrics.exists() and metrics.read_text()):
+        assert process.poll() is None, process.communicate()[1]
+        time.sleep(0.02)
+    process.send_signal(signal.SIGTERM)
+    _, stderr = process.communicate(timeout=300)
+    assert process.returncode == 0, stderr
+    assert "SIGTERM" in stderr
+    assert "same command again" in stderr
+    (checkpoint,) = (tmp_path / "run" / "checkpoints").iterdir()
+    assert json.loads((checkpoint / "checkpoint.json").read_text())["interim"]
+
+
+def test_a_dry_run_tells_what_training_needs_and_writes_nothing(
+    text_dataset: Path, tmp_path: Path
+) -> None:
+    text = succeed("trainer.task", *training_flags(text_dataset, tmp_path / "run", "--dry_run"))
+    lines = dict(line.split(maxsplit=1) for line in text.splitlines())
+    assert lines.keys() == {"parameters", "batch", "memory", "speed", "training"}
+    assert int(lines["parameters"].replace(",", "")) > 500 * 32
+    assert "in 2 part(s); the widest of" in lines["batch"]
+    assert re.match(r"[0-9.]+ GiB", lines["memory"])
+    assert re.match(r"[0-9,]+ tokens/s", lines["speed"])
+    assert lines["training"].startswith(f"{STEPS} updates")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_finished_run_is_left_alone(trained: Path, text_dataset: Path) -> None:
+    before = (trained / "train.json").stat().st_mtime_ns
+    result = call("trainer.task", *training_flags(text_dataset, trained))
+    assert result.returncode == 0
+    assert "is finished" in result.stderr
+    assert (trained / "train.json").stat().st_mtime_ns == before
+
+
+def test_base_flags_without_data_name_the_command_that_makes_it(tmp_path: Path) -> None:
+    flags = REPOSITORY / "configs" / "base.flags"
+    line = refuse("trainer.task", f"--flagfile={flags}", f"--dataset_dir={tmp_path / 'no'}")
+    assert f"python -m pipeline.preprocess --output_dir={tmp_path / 'no'}" in line
+
+
+def test_an_incomplete_dataset_is_refused(text_dataset: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(text_dataset, tmp_path / "copy")
+    (copy / "COMPLETED").unlink()
+    assert "COMPLETED" in refuse("trainer.task", *training_flags(copy, tmp_path / "run"))
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_of_another_configuration_is_refused(trained: Path, text_dataset: Path) -> None:
+    line = refuse("trainer.task", *training_flags(text_dataset, trained, "--model_dim=48"))
+    assert "model_dim was 32, now 48" in line
+    assert "--run_dir" in line
