@@ -74,7 +74,7 @@ setup(
     packages=find_packages(
         include=["pipeline", "pipeline.*", "model", "model.*", "trainer", "trainer.*"]
     ),
-    package_data={"trainer.pages": ["*.css", "*.js"]},
+    package_data={"pipeline.corpora.builtin": ["*.tsv"], "trainer.pages": ["*.css", "*.js"]},
     python_requires=">=3.11",
     install_requires=[BOUNDS[name] for name in PIPELINE],
     extras_require={

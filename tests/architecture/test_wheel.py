@@ -19,6 +19,8 @@ for package in {PACKAGES}:
     print(*module.__path__)
     for found in pkgutil.walk_packages(module.__path__, package + "."):
         importlib.import_module(found.name)
+from pipeline.corpora.builtin.lexicon import lexicon
+print(len(lexicon().kinds))
 from trainer.pages.html import page
 print(page("title", {{}}, scripts=["charts.js"]))
 """
@@ -53,11 +55,12 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python
 
 
-def test_every_module_and_page_is_in_the_wheel(python: Path, tmp_path: Path) -> None:
-    *folders, html = run(python, "-c", IMPORT_EVERYTHING, folder=tmp_path).split(
-        "\n", len(PACKAGES)
+def test_every_module_and_data_file_is_in_the_wheel(python: Path, tmp_path: Path) -> None:
+    *folders, kinds, html = run(python, "-c", IMPORT_EVERYTHING, folder=tmp_path).split(
+        "\n", len(PACKAGES) + 1
     )
     assert all(Path(folder).is_relative_to(python.parents[1]) for folder in folders), folders
+    assert int(kinds) > 20
     assert "<style>" in html and "<script>" in html
 
 

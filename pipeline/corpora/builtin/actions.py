@@ -1,10 +1,8 @@
 """What is said of them: fills clauses with verbs, objects, places and times."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
-from pipeline.corpora.builtin import modifiers, participants, phrases, things, verbs
+from pipeline.corpora.builtin import participants, phrases
 from pipeline.corpora.builtin.clauses import (
     Clause,
     Complement,
@@ -13,57 +11,74 @@ from pipeline.corpora.builtin.clauses import (
     predicate_complement,
     prepositional_complement,
 )
-from pipeline.corpora.builtin.seeded_random import Dice
-from pipeline.corpora.builtin.words import Kind, Modal, Verb
+from pipeline.corpora.builtin.lexicon import lexicon
+from pipeline.corpora.builtin.seeded_random import SeededRandom
+from pipeline.corpora.builtin.words import BE, Frame, Kind, Modal
 
 
-def tense(dice: Dice) -> Tense:
+def tense(rng: SeededRandom) -> Tense:
     """Returns present, past or a modal verb."""
-    return dice.one_of(modifiers.MODALS) if dice.chance(0.22) else simple_tense(dice)
+    return rng.choice(lexicon().modals) if rng.chance(0.22) else simple_tense(rng)
 
 
-def simple_tense(dice: Dice) -> Tense:
+def simple_tense(rng: SeededRandom) -> Tense:
     """Returns present or past."""
-    return "past" if dice.chance(0.4) else "present"
+    return "past" if rng.chance(0.4) else "present"
 
 
 def action(
-    dice: Dice, who: phrases.Nominal, when: Tense, *, negated: bool = False, willing: bool = False
+    rng: SeededRandom,
+    who: phrases.Nominal,
+    when: Tense,
+    *,
+    negated: bool = False,
+    willing: bool = False,
 ) -> Clause:
     """Returns a clause about what somebody does, without a time; `willing` leaves out mishaps."""
     deliberate = willing or isinstance(when, Modal)
-    build = dice.weighted(
+    clause = Clause(who, BE, tense=when, negated=negated)
+    group = rng.weighted_choice(
         (
-            (56, _act_on_purpose if deliberate else _act_on),
-            (10, _act_with_dative),
-            (10, _act_with_preposition),
-            (12, _give),
-            (10, _be_active),
-            (5, _daily),
-            (12, go),
+            (56, "deliberate" if deliberate else "object"),
+            (10, "dative"),
+            (10, "preposition"),
+            (12, "gift"),
+            (10, "activity"),
+            (5, "daily"),
+            (12, "motion"),
         )
     )
-    return build(dice, Clause(who, verbs.BE, tense=when, negated=negated))
+    match group:
+        case "gift":
+            return _give(rng, clause)
+        case "activity":
+            return _be_active(rng, clause)
+        case "daily":
+            return replace(clause, verb=rng.choice(lexicon().verbs["daily"]))
+        case "motion":
+            return go(rng, clause)
+        case _:
+            return act_on(rng, clause, rng.choice(lexicon().frames[group]))
 
 
-def act_on(dice: Dice, clause: Clause, frame: verbs.Frame) -> Clause:
+def act_on(rng: SeededRandom, clause: Clause, frame: Frame) -> Clause:
     """Returns the clause with a frame's verb and an object that suits it."""
     negated = clause.negated
     # A negated prepositional object stays definite: "nicht auf einen Bus" would stress one.
     if negated and frame.german_preposition:
-        return with_object(clause, frame, participants.known(dice, frame.objects))
-    persons = all(kind in participants.PERSONS for kind in frame.objects)
+        return with_object(clause, frame, participants.known(rng, frame.objects))
+    persons = all(kind in lexicon().kinds["persons"] for kind in frame.objects)
     # English would split its particle: "picks him up".
     if persons and (" " not in frame.verb.english or frame.case == "dative"):
-        nominal = participants.person(dice, other=clause.subject)
+        nominal = participants.person(rng, other=clause.subject)
         if not isinstance(nominal, phrases.NounPhrase):
             return with_object(clause, frame, nominal)
     return with_object(
-        clause, frame, participants.noun_phrase(dice, frame.objects, counted=not negated)
+        clause, frame, participants.noun_phrase(rng, frame.objects, counted=not negated)
     )
 
 
-def with_object(clause: Clause, frame: verbs.Frame, nominal: phrases.Nominal) -> Clause:
+def with_object(clause: Clause, frame: Frame, nominal: phrases.Nominal) -> Clause:
     """Returns the clause with a frame's verb and this object."""
     if frame.german_preposition:
         joined = prepositional_complement(
@@ -82,28 +97,12 @@ def _takes_kein(nominal: phrases.Nominal) -> bool:
     return isinstance(nominal, phrases.NounPhrase) and nominal.is_indefinite
 
 
-def _act_on(dice: Dice, clause: Clause) -> Clause:
-    return act_on(dice, clause, dice.one_of(verbs.OBJECT_FRAMES))
-
-
-def _act_on_purpose(dice: Dice, clause: Clause) -> Clause:
-    return act_on(dice, clause, dice.one_of(verbs.WILLING_FRAMES))
-
-
-def _act_with_dative(dice: Dice, clause: Clause) -> Clause:
-    return act_on(dice, clause, dice.one_of(verbs.DATIVE_FRAMES))
-
-
-def _act_with_preposition(dice: Dice, clause: Clause) -> Clause:
-    return act_on(dice, clause, dice.one_of(verbs.PREPOSITION_FRAMES))
-
-
-def _give(dice: Dice, clause: Clause) -> Clause:
-    frame = dice.one_of(verbs.GIFT_FRAMES)
-    receiver = participants.person(dice, other=clause.subject)
+def _give(rng: SeededRandom, clause: Clause) -> Clause:
+    frame = rng.choice(lexicon().frames["gift"])
+    receiver = participants.person(rng, other=clause.subject)
     if isinstance(receiver, phrases.NounPhrase):
-        receiver = participants.known(dice, participants.PERSONS)
-    gift = participants.noun_phrase(dice, frame.objects, counted=not clause.negated)
+        receiver = participants.known(rng, lexicon().kinds["persons"])
+    gift = participants.noun_phrase(rng, frame.objects, counted=not clause.negated)
     return replace(
         clause,
         verb=frame.verb,
@@ -115,63 +114,63 @@ def _give(dice: Dice, clause: Clause) -> Clause:
     )
 
 
-def _be_active(dice: Dice, clause: Clause) -> Clause:
+def _be_active(rng: SeededRandom, clause: Clause) -> Clause:
     where = (
-        participants.in_place(dice)
-        if dice.chance(0.6)
-        else participants.next_to(dice, (things.BUILDINGS,), modifiers.SPATIAL[:3])
+        participants.in_place(rng)
+        if rng.chance(0.6)
+        else participants.next_to(
+            rng, lexicon().kinds["buildings"], lexicon().texts["position"][:3]
+        )
     )
-    return replace(clause, verb=dice.one_of(verbs.ACTIVITIES), complements=(where,))
+    return replace(clause, verb=rng.choice(lexicon().verbs["activity"]), complements=(where,))
 
 
-def _daily(dice: Dice, clause: Clause) -> Clause:
-    return replace(clause, verb=dice.one_of(verbs.DAILY), complements=())
-
-
-def go(dice: Dice, clause: Clause) -> Clause:
+def go(rng: SeededRandom, clause: Clause) -> Clause:
     """Returns the clause with a verb of motion and where to."""
-    if dice.chance(0.35):
-        city = dice.one_of(modifiers.CITIES)
+    if rng.chance(0.35):
+        city = rng.choice(lexicon().texts["city"])
         goal = Complement(f"to {city.english}", f"nach {city.german}", "prepositional")
-        return replace(clause, verb=dice.one_of(verbs.JOURNEYS), complements=(goal,))
-    if dice.chance(0.5):
+        return replace(clause, verb=rng.choice(lexicon().verbs["journey"]), complements=(goal,))
+    if rng.chance(0.5):
         goal = prepositional_complement(
-            "to", "zu", participants.place(dice, (things.BUILDINGS,)), "dative"
+            "to", "zu", participants.place(rng, lexicon().kinds["buildings"]), "dative"
         )
     else:
-        inside = participants.place(dice, (things.ROOMS, things.BUILDINGS, things.OUTDOORS))
+        inside = participants.place(rng, lexicon().kinds["locations"])
         goal = prepositional_complement("into", "in", inside, "accusative")
-    return replace(clause, verb=dice.one_of(verbs.MOTIONS), complements=(goal,))
+    return replace(clause, verb=rng.choice(lexicon().verbs["motion"]), complements=(goal,))
 
 
-def mood(dice: Dice, who: phrases.Nominal, when: Tense, *, negated: bool = False) -> Clause:
+def mood(rng: SeededRandom, who: phrases.Nominal, when: Tense, *, negated: bool = False) -> Clause:
     """Returns a clause about how somebody feels."""
-    feeling = predicate_complement(dice.one_of(modifiers.MOODS))
-    return Clause(who, verbs.BE, (feeling,), when, negated)
+    feeling = predicate_complement(rng.choice(lexicon().moods))
+    return Clause(who, BE, (feeling,), when, negated)
 
 
-def property_of(dice: Dice, what: phrases.Nominal, kind: Kind, *, negated: bool = False) -> Clause:
+def property_of(
+    rng: SeededRandom, what: phrases.Nominal, kind: Kind, *, negated: bool = False
+) -> Clause:
     """Returns a clause about what something is like."""
-    quality = predicate_complement(dice.one_of(kind.adjectives))
-    return Clause(what, verbs.BE, (quality,), "present", negated)
+    quality = predicate_complement(rng.choice(kind.adjectives))
+    return Clause(what, BE, (quality,), "present", negated)
 
 
-def timed(dice: Dice, clause: Clause) -> Clause:
+def timed(rng: SeededRandom, clause: Clause) -> Clause:
     """Returns the clause with a time that agrees with its tense."""
-    daily: tuple[Verb, ...] = (*verbs.DAILY, *verbs.TIMETABLE, *verbs.PROGRAMME)
-    if clause.verb in daily and dice.chance(0.5):
-        return replace(clause, time=dice.one_of(modifiers.CLOCK_TIMES))
+    groups = ("daily", "timetable", "programme")
+    if any(clause.verb in lexicon().verbs[group] for group in groups) and rng.chance(0.5):
+        return replace(clause, time=rng.choice(lexicon().texts["clock_time"]))
     if isinstance(clause.tense, Modal):
-        return replace(clause, time=dice.one_of(modifiers.FUTURE_TIMES))
+        return replace(clause, time=rng.choice(lexicon().texts["future_time"]))
     past = clause.tense == "past"
-    times = modifiers.PAST_TIMES if past else modifiers.PRESENT_TIMES
-    return replace(clause, time=dice.one_of(times))
+    times = lexicon().texts["past_time"] if past else lexicon().texts["present_time"]
+    return replace(clause, time=rng.choice(times))
 
 
-def perhaps_timed(dice: Dice, clause: Clause, probability: float) -> Clause:
+def perhaps_timed(rng: SeededRandom, clause: Clause, probability: float) -> Clause:
     """Returns the clause, sometimes with a frequency or a time; negated clauses stay bare."""
     if clause.negated:
         return clause
-    if clause.tense == "present" and dice.chance(0.15):
-        return replace(clause, frequency=dice.one_of(modifiers.FREQUENCIES))
-    return timed(dice, clause) if dice.chance(probability) else clause
+    if clause.tense == "present" and rng.chance(0.15):
+        return replace(clause, frequency=rng.choice(lexicon().texts["frequency"]))
+    return timed(rng, clause) if rng.chance(probability) else clause

@@ -4,8 +4,6 @@ German orders: verb second (statements), verb first (questions) and verb last (s
 Its middle field is: pronouns, time, frequency, objects, "nicht", prepositional phrases.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 

@@ -1,14 +1,12 @@
 """Puts sentences together and divides them into train, dev and test."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
 from pipeline.corpora.builtin import compound_sentences as compound
 from pipeline.corpora.builtin import sentences as simple
-from pipeline.corpora.builtin.seeded_random import Dice
+from pipeline.corpora.builtin.seeded_random import SeededRandom
 from pipeline.corpora.builtin.words import Bilingual
 
 Pair = tuple[str, str]
@@ -19,7 +17,7 @@ MIN_OCCURRENCES = 20
 MAX_WORDS = 20
 _SEED = 20170612  # the day the paper appeared
 
-_Template = Callable[[Dice], Bilingual]
+_Template = Callable[[SeededRandom], Bilingual]
 # (weight, template, end mark)
 TEMPLATES: tuple[tuple[int, tuple[_Template, str]], ...] = (
     (18, (simple.tell, ".")),
@@ -61,10 +59,10 @@ def words(sentence: str) -> list[str]:
 
 def candidates(seed: int = _SEED) -> Iterator[Pair]:
     """Yields sentence pairs without end; the same pair may come again."""
-    dice = Dice(seed)
+    rng = SeededRandom(seed)
     while True:
-        template, mark = dice.weighted(TEMPLATES)
-        english, german = template(dice)
+        template, mark = rng.weighted_choice(TEMPLATES)
+        english, german = template(rng)
         pair = (_finish(english, mark), _finish(german, mark))
         if _reads_well(pair):
             yield pair

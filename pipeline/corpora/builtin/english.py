@@ -1,7 +1,5 @@
 """English inflection: plurals, "a" or "an", and the verb with its auxiliary."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from pipeline.corpora.builtin.words import Agreement, Modal, Verb

@@ -4,8 +4,6 @@ One rule gives all three adjective declensions: the first word of a noun phrase 
 case shows it. Whatever follows a determiner that has shown it takes the weak ending.
 """
 
-from __future__ import annotations
-
 from typing import Literal, NamedTuple
 
 from pipeline.corpora.builtin.words import Adjective, Agreement, Case, Gender, Modal, Noun, Verb

@@ -1,10 +1,8 @@
 """Nominals: names, pronouns and noun phrases, each able to say itself in both languages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, Self
 
 from pipeline.corpora.builtin import english, german
 from pipeline.corpora.builtin.german import Column
@@ -78,7 +76,7 @@ class NounPhrase:
         """Whether German negates it with kein: an apple, apples, cold water."""
         return self.determiner in (A, BARE)
 
-    def negated(self) -> NounPhrase:
+    def negated(self) -> Self:
         """Returns the phrase with kein in German; English says "not" at the verb."""
         return replace(self, determiner=self.determiner._replace(german="kein", pattern="ein"))
 

@@ -1,7 +1,5 @@
 """Random choices that are the same on every platform and Python version."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from typing import TypeVar
@@ -9,7 +7,7 @@ from typing import TypeVar
 _Item = TypeVar("_Item")
 
 
-class Dice:
+class SeededRandom:
     """A seeded source of choices.
 
     Only `random.Random.random` is used: Python promises its sequence, but not that of `choice`,
@@ -23,11 +21,11 @@ class Dice:
         """Returns True with the given probability."""
         return self._random() < probability
 
-    def one_of(self, items: Sequence[_Item]) -> _Item:
+    def choice(self, items: Sequence[_Item]) -> _Item:
         """Returns one of the items, all equally likely."""
         return items[int(self._random() * len(items))]
 
-    def weighted(self, items: Sequence[tuple[int, _Item]]) -> _Item:
+    def weighted_choice(self, items: Sequence[tuple[int, _Item]]) -> _Item:
         """Returns one of the items of (weight, item), in proportion to the weights."""
         point = self._random() * sum(weight for weight, _ in items)
         for weight, item in items:

@@ -1,187 +1,159 @@
 """Templates of one clause: statements, negation, questions, prices, ages, places."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
-from pipeline.corpora.builtin import actions, modifiers, nouns, participants, phrases, things, verbs
+from pipeline.corpora.builtin import actions, participants, phrases
 from pipeline.corpora.builtin.clauses import Clause, Complement, question, statement
-from pipeline.corpora.builtin.seeded_random import Dice
-from pipeline.corpora.builtin.words import Bilingual, Kind
+from pipeline.corpora.builtin.lexicon import lexicon
+from pipeline.corpora.builtin.seeded_random import SeededRandom
+from pipeline.corpora.builtin.words import BE, Bilingual
 
-THINGS: tuple[Kind, ...] = (
-    *(
-        nouns.CLOTHES,
-        nouns.ACCESSORIES,
-        things.VEHICLES,
-        things.DEVICES,
-        things.FURNITURE,
-        things.CONTAINERS,
-        things.READING,
-    ),
-    *(
-        things.ROOMS,
-        things.BUILDINGS,
-        things.OPENINGS,
-        things.EVENTS,
-        nouns.FRUIT,
-        nouns.VEGETABLES,
-        nouns.BAKERY,
-    ),
-    *(nouns.WARM_DISHES, nouns.PETS, nouns.BIG_ANIMALS),
-)
-_PRICED = (
-    nouns.CLOTHES,
-    nouns.ACCESSORIES,
-    things.DEVICES,
-    things.FURNITURE,
-    things.BELONGINGS,
-    things.CONTAINERS,
-    things.READING,
-)
-_PERSONS = {nouns.PEOPLE, nouns.RELATIVES}
-# "What" and "which" ask for things, "whom" for people.
-_PERSON_FRAMES = tuple(frame for frame in verbs.OBJECT_FRAMES if _PERSONS.issuperset(frame.objects))
-_THING_FRAMES = tuple(frame for frame in verbs.OBJECT_FRAMES if _PERSONS.isdisjoint(frame.objects))
+_PRICES = (12, 15, 18, 20, 25, 30, 35, 40, 45, 50, 60, 65, 70, 80, 90, 99)
 
 
-def tell(dice: Dice) -> Bilingual:
+def tell(rng: SeededRandom) -> Bilingual:
     """Who does what, often with a time, which stands first half of the times."""
     clause = actions.perhaps_timed(
-        dice, actions.action(dice, participants.subject(dice), actions.tense(dice)), 0.6
+        rng, actions.action(rng, participants.subject(rng), actions.tense(rng)), 0.6
     )
-    return statement(clause, time_first=dice.chance(0.5))
+    return statement(clause, time_first=rng.chance(0.5))
 
 
-def deny(dice: Dice) -> Bilingual:
+def deny(rng: SeededRandom) -> Bilingual:
     """The same with nicht or kein; a time stands first, clear of the scope of nicht."""
-    clause = actions.action(dice, participants.subject(dice), actions.tense(dice), negated=True)
-    if dice.chance(0.4):
-        return statement(actions.timed(dice, clause), time_first=True)
+    clause = actions.action(rng, participants.subject(rng), actions.tense(rng), negated=True)
+    if rng.chance(0.4):
+        return statement(actions.timed(rng, clause), time_first=True)
     return statement(clause)
 
 
-def ask_yes_or_no(dice: Dice) -> Bilingual:
+def ask_yes_or_no(rng: SeededRandom) -> Bilingual:
     """A question with the German verb first."""
     return question(
         actions.perhaps_timed(
-            dice, actions.action(dice, participants.subject(dice), actions.tense(dice)), 0.4
+            rng, actions.action(rng, participants.subject(rng), actions.tense(rng)), 0.4
         )
     )
 
 
-def ask_who(dice: Dice) -> Bilingual:
+def ask_who(rng: SeededRandom) -> Bilingual:
     """A question for the subject."""
     return statement(
-        actions.perhaps_timed(dice, actions.action(dice, phrases.WHO, actions.tense(dice)), 0.5)
+        actions.perhaps_timed(rng, actions.action(rng, phrases.WHO, actions.tense(rng)), 0.5)
     )
 
 
-def ask_whom(dice: Dice) -> Bilingual:
+def ask_whom(rng: SeededRandom) -> Bilingual:
     """A question for a person as object: wen, or wem after verbs with the dative."""
-    frame = dice.one_of((*_PERSON_FRAMES, *verbs.DATIVE_FRAMES))
-    clause = Clause(participants.subject(dice), frame.verb, tense=actions.tense(dice))
+    frame = rng.choice((*lexicon().frames["whom"], *lexicon().frames["dative"]))
+    clause = Clause(participants.subject(rng), frame.verb, tense=actions.tense(rng))
     asked = Bilingual(phrases.WHO.english(subject=False), phrases.WHO.german(frame.case))
-    return question(actions.perhaps_timed(dice, clause, 0.5), asked)
+    return question(actions.perhaps_timed(rng, clause, 0.5), asked)
 
 
-def ask_what(dice: Dice) -> Bilingual:
+def ask_what(rng: SeededRandom) -> Bilingual:
     """A question for a thing: what, which coat, how many apples."""
-    frame = dice.one_of(_THING_FRAMES)
-    clause = Clause(participants.subject(dice), frame.verb, tense=actions.tense(dice))
+    frame = rng.choice(lexicon().frames["what"])
+    clause = Clause(participants.subject(rng), frame.verb, tense=actions.tense(rng))
     asked = Bilingual("what", "was")
-    if dice.chance(0.7):
-        thing = participants.known(dice, frame.objects)
-        counted = thing.plural and dice.chance(0.6)
+    if rng.chance(0.7):
+        thing = participants.known(rng, frame.objects)
+        counted = thing.plural and rng.chance(0.6)
         thing = replace(thing, determiner=phrases.HOW_MANY if counted else phrases.WHICH)
         asked = Bilingual(thing.english(), thing.german(frame.case))
-    return question(actions.perhaps_timed(dice, clause, 0.4), asked)
+    return question(actions.perhaps_timed(rng, clause, 0.4), asked)
 
 
-def ask_where(dice: Dice) -> Bilingual:
+def ask_where(rng: SeededRandom) -> Bilingual:
     """A question for the place of an activity."""
     clause = Clause(
-        participants.subject(dice), dice.one_of(verbs.ACTIVITIES), tense=actions.tense(dice)
+        participants.subject(rng), rng.choice(lexicon().verbs["activity"]), tense=actions.tense(rng)
     )
-    return question(actions.perhaps_timed(dice, clause, 0.7), Bilingual("where", "wo"))
+    return question(actions.perhaps_timed(rng, clause, 0.7), Bilingual("where", "wo"))
 
 
-def ask_when_or_why(dice: Dice) -> Bilingual:
+def ask_when_or_why(rng: SeededRandom) -> Bilingual:
     """A question for the time or the reason."""
-    clause = actions.action(dice, participants.subject(dice), actions.tense(dice))
-    return question(clause, dice.one_of((Bilingual("when", "wann"), Bilingual("why", "warum"))))
+    clause = actions.action(rng, participants.subject(rng), actions.tense(rng))
+    return question(clause, rng.choice((Bilingual("when", "wann"), Bilingual("why", "warum"))))
 
 
-def feel(dice: Dice) -> Bilingual:
+def feel(rng: SeededRandom) -> Bilingual:
     """How somebody feels or does not feel."""
-    who, when = participants.subject(dice), actions.simple_tense(dice)
-    clause = actions.mood(dice, who, when, negated=dice.chance(0.25))
-    return statement(actions.perhaps_timed(dice, clause, 0.7), time_first=dice.chance(0.5))
+    who, when = participants.subject(rng), actions.simple_tense(rng)
+    clause = actions.mood(rng, who, when, negated=rng.chance(0.25))
+    return statement(actions.perhaps_timed(rng, clause, 0.7), time_first=rng.chance(0.5))
 
 
-def ask_feeling(dice: Dice) -> Bilingual:
+def ask_feeling(rng: SeededRandom) -> Bilingual:
     """Whether somebody feels so."""
-    clause = actions.mood(dice, participants.subject(dice), actions.simple_tense(dice))
-    return question(actions.perhaps_timed(dice, clause, 0.5))
+    clause = actions.mood(rng, participants.subject(rng), actions.simple_tense(rng))
+    return question(actions.perhaps_timed(rng, clause, 0.5))
 
 
-def describe(dice: Dice) -> Bilingual:
+def describe(rng: SeededRandom) -> Bilingual:
     """What something is like."""
-    kind = dice.one_of(THINGS)
-    what = participants.known(dice, (kind,), plain=True)
-    return statement(actions.property_of(dice, what, kind, negated=dice.chance(0.3)))
+    kind = rng.choice(lexicon().kinds["things"])
+    what = participants.known(rng, (kind,), plain=True)
+    return statement(actions.property_of(rng, what, kind, negated=rng.chance(0.3)))
 
 
-def tell_price(dice: Dice) -> Bilingual:
+def tell_price(rng: SeededRandom) -> Bilingual:
     """What something costs; the number stays as it is."""
-    price = dice.one_of(modifiers.PRICES)
+    price = rng.choice(_PRICES)
     amount = Complement(f"{price} euros", f"{price} Euro", "object")
-    return statement(Clause(participants.known(dice, _PRICED), verbs.COST, (amount,)))
-
-
-def tell_age(dice: Dice) -> Bilingual:
-    """How old somebody is."""
-    number = dice.one_of(modifiers.NUMBERS)
-    age = Complement(f"{number.english} years old", f"{number.german} Jahre alt", "prepositional")
-    pet = participants.known(dice, (nouns.PETS,), plain=True)
-    who: phrases.Nominal = phrases.Person(dice.one_of(modifiers.NAMES)) if dice.chance(0.5) else pet
-    return statement(Clause(who, verbs.BE, (age,), actions.simple_tense(dice)))
-
-
-def tell_schedule(dice: Dice) -> Bilingual:
-    """When a train leaves or a concert begins."""
-    return statement(actions.timed(dice, _schedule(dice)), time_first=dice.chance(0.4))
-
-
-def ask_schedule(dice: Dice) -> Bilingual:
-    """When, or whether then, a train leaves or a concert begins."""
-    if dice.chance(0.4):
-        return question(_schedule(dice), Bilingual("when", "wann"))
-    return question(actions.timed(dice, _schedule(dice)))
-
-
-def _schedule(dice: Dice) -> Clause:
-    travelling = dice.chance(0.6)
-    kinds, choices = (
-        ((things.TRAINS,), verbs.TIMETABLE) if travelling else ((things.EVENTS,), verbs.PROGRAMME)
+    return statement(
+        Clause(
+            participants.known(rng, lexicon().kinds["priced"]), lexicon().verb("cost"), (amount,)
+        )
     )
-    return Clause(participants.known(dice, kinds), dice.one_of(choices), tense=actions.tense(dice))
 
 
-def locate(dice: Dice) -> Bilingual:
+def tell_age(rng: SeededRandom) -> Bilingual:
+    """How old somebody is."""
+    number = rng.choice(lexicon().texts["number"])
+    age = Complement(f"{number.english} years old", f"{number.german} Jahre alt", "prepositional")
+    pet = participants.known(rng, lexicon().kinds["pets"], plain=True)
+    who: phrases.Nominal = phrases.Person(rng.choice(lexicon().names)) if rng.chance(0.5) else pet
+    return statement(Clause(who, BE, (age,), actions.simple_tense(rng)))
+
+
+def tell_schedule(rng: SeededRandom) -> Bilingual:
+    """When a train leaves or a concert begins."""
+    return statement(actions.timed(rng, _schedule(rng)), time_first=rng.chance(0.4))
+
+
+def ask_schedule(rng: SeededRandom) -> Bilingual:
+    """When, or whether then, a train leaves or a concert begins."""
+    if rng.chance(0.4):
+        return question(_schedule(rng), Bilingual("when", "wann"))
+    return question(actions.timed(rng, _schedule(rng)))
+
+
+def _schedule(rng: SeededRandom) -> Clause:
+    travelling = rng.chance(0.6)
+    kinds, choices = (
+        (lexicon().kinds["trains"], lexicon().verbs["timetable"])
+        if travelling
+        else (lexicon().kinds["events"], lexicon().verbs["programme"])
+    )
+    return Clause(participants.known(rng, kinds), rng.choice(choices), tense=actions.tense(rng))
+
+
+def locate(rng: SeededRandom) -> Bilingual:
     """Where a thing lies or a pet sleeps."""
-    return statement(_location(dice))
+    return statement(_location(rng))
 
 
-def ask_location(dice: Dice) -> Bilingual:
+def ask_location(rng: SeededRandom) -> Bilingual:
     """Whether a thing lies, or a pet sleeps, there."""
-    return question(_location(dice))
+    return question(_location(rng))
 
 
-def _location(dice: Dice) -> Clause:
-    where = participants.next_to(dice, (things.FURNITURE,), modifiers.SPATIAL)
-    if dice.chance(0.3):
-        sleeper = participants.known(dice, (nouns.PETS,))
-        return Clause(sleeper, verbs.SLEEP, (where,), actions.simple_tense(dice))
-    thing = participants.known(dice, (things.BELONGINGS, things.CONTAINERS))
-    return Clause(thing, verbs.LIE, (where,), actions.simple_tense(dice))
+def _location(rng: SeededRandom) -> Clause:
+    where = participants.next_to(rng, lexicon().kinds["furniture"], lexicon().texts["position"])
+    if rng.chance(0.3):
+        sleeper = participants.known(rng, lexicon().kinds["pets"])
+        return Clause(sleeper, lexicon().verb("rest"), (where,), actions.simple_tense(rng))
+    thing = participants.known(rng, lexicon().kinds["hand_sized"])
+    return Clause(thing, lexicon().verb("lie"), (where,), actions.simple_tense(rng))

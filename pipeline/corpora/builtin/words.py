@@ -1,9 +1,7 @@
 """The kinds of dictionary entry that the built-in corpus is written with.
 
-Lexicon tables (`nouns`, `verbs`, `modifiers`) hold these; `english` and `german` inflect them.
+`lexicon` holds them; `english` and `german` inflect them.
 """
-
-from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
@@ -11,6 +9,7 @@ Gender = Literal["m", "f", "n"]
 Case = Literal["nominative", "accusative", "dative"]
 # The verb form a subject asks for: that of "I", of "he" or of "we" (which is also that of "they").
 Agreement = Literal["I", "he", "we"]
+Auxiliary = Literal["haben", "sein"]
 
 
 class Adjective(NamedTuple):
@@ -54,7 +53,20 @@ class Verb(NamedTuple):
     third: str
     participle: str
     prefix: str = ""
-    auxiliary: Literal["haben", "sein"] = "haben"
+    auxiliary: Auxiliary = "haben"
+
+
+BE = Verb("be", "was", "sein", "ist", "gewesen", auxiliary="sein")
+
+
+class Frame(NamedTuple):
+    """Valency frame: a verb, the kinds of its object, and how the object joins the verb."""
+
+    verb: Verb
+    objects: tuple[Kind, ...] = ()
+    case: Case = "accusative"
+    english_preposition: str = ""
+    german_preposition: str = ""
 
 
 class Modal(NamedTuple):

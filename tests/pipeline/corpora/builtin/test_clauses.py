@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from pipeline.corpora.builtin import clauses as c
-from pipeline.corpora.builtin import modifiers, phrases, verbs
-from pipeline.corpora.builtin.words import Bilingual, Name
+from pipeline.corpora.builtin import phrases
+from pipeline.corpora.builtin.lexicon import lexicon
+from pipeline.corpora.builtin.words import BE, Bilingual, Name
 from tests.pipeline.corpora.builtin.lexicon import MODALS, NOUNS, VERBS
 
 MAN = phrases.NounPhrase(NOUNS["man"])
@@ -26,7 +27,7 @@ def buys(what, *, negated=False, **more):
 
 
 GETS_UP = c.Clause(PETER, VERBS["get up"])
-IS_TIRED = c.Clause(phrases.HE, verbs.BE, (c.predicate_complement(modifiers.TIRED),))
+IS_TIRED = c.Clause(phrases.HE, BE, (c.predicate_complement(lexicon().adjectives["tired"]),))
 SINGS_IN_GARDEN = c.Clause(
     PETER,
     VERBS["sing"],
@@ -34,7 +35,7 @@ SINGS_IN_GARDEN = c.Clause(
 )
 GIVES = c.Clause(
     PETER,
-    next(f.verb for f in verbs.GIFT_FRAMES if f.verb.english == "give"),
+    VERBS["give"],
     (
         c.object_complement(phrases.NounPhrase(NOUNS["child"]), "dative"),
         c.object_complement(phrases.NounPhrase(NOUNS["apple"], phrases.A), "accusative"),

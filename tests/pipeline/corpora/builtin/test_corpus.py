@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.corpora.builtin import corpus, generate_pairs
-from pipeline.corpora.builtin.seeded_random import Dice
+from pipeline.corpora.builtin.seeded_random import SeededRandom
 from pipeline.corpora.builtin.words import Bilingual
 from tests.pipeline.corpora.builtin.lexicon import english_forms
 
@@ -38,7 +38,7 @@ def test_independent_of_the_hash_seed():
         "assert digest('dev') == SHA256['dev']"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "12345"}
-    root = Path(__file__).parents[3]
+    root = Path(__file__).parents[4]
     subprocess.run([sys.executable, "-c", program], check=True, env=environment, cwd=root)
 
 
@@ -128,8 +128,8 @@ def test_callers_cannot_change_the_corpus():
 
 
 def test_templates_return_both_languages():
-    dice = Dice(5)
+    rng = SeededRandom(5)
     for _, (template, mark) in corpus.TEMPLATES:
-        sentence = template(dice)
+        sentence = template(rng)
         assert isinstance(sentence, Bilingual) and all(sentence)
         assert mark in ".?"

@@ -1,6 +1,8 @@
 import pytest
 
-from pipeline.corpora.builtin import english, modifiers, verbs
+from pipeline.corpora.builtin import english
+from pipeline.corpora.builtin.words import BE
+from tests.pipeline.corpora.builtin.lexicon import MODALS, VERBS
 
 
 @pytest.mark.parametrize(
@@ -56,8 +58,7 @@ def test_indefinite_article_depends_on_the_next_word():
     ],
 )
 def test_do_support(agreement, past, split, group):
-    eat = next(f.verb for f in verbs.OBJECT_FRAMES if f.verb.english == "eat")
-    assert english.simple_group(eat, agreement, past=past, split=split) == group
+    assert english.simple_group(VERBS["eat"], agreement, past=past, split=split) == group
 
 
 @pytest.mark.parametrize(
@@ -65,9 +66,7 @@ def test_do_support(agreement, past, split, group):
     [("I", ("am", "was")), ("he", ("is", "was")), ("we", ("are", "were"))],
 )
 def test_be_needs_no_do(agreement, forms):
-    groups = [
-        english.simple_group(verbs.BE, agreement, past=past, split=True) for past in (False, True)
-    ]
+    groups = [english.simple_group(BE, agreement, past=past, split=True) for past in (False, True)]
     assert groups == [(form, "") for form in forms]
 
 
@@ -80,6 +79,6 @@ def test_be_needs_no_do(agreement, forms):
     ],
 )
 def test_want_to_is_a_full_verb(negated, split, group):
-    want = modifiers.MODALS[-1]
-    found = english.modal_group(verbs.SLEEP, "he", modal=want, negated=negated, split=split)
+    want = MODALS["want to"]
+    found = english.modal_group(VERBS["sleep"], "he", modal=want, negated=negated, split=split)
     assert found == group

@@ -2,7 +2,8 @@
 
 import pytest
 
-from pipeline.corpora.builtin import german, modifiers
+from pipeline.corpora.builtin import german
+from pipeline.corpora.builtin.lexicon import lexicon
 from pipeline.corpora.builtin.phrases import BARE, MY, OUR, THE, THIS, A, Determiner, NounPhrase
 from pipeline.corpora.builtin.words import Case
 from tests.pipeline.corpora.builtin.lexicon import MODALS, NOUNS, VERBS
@@ -15,24 +16,24 @@ THREE = Determiner("", "drei", "bare", "three")
     ("determiner", "adjective", "noun", "plural", "nominative", "accusative", "dative"),
     [
         # weak, after der
-        (THE, "SMALL", "dog", False, "der kleine Hund", "den kleinen Hund", "dem kleinen Hund"),
-        (THE, "OLD", "woman", False, "die alte Frau", "die alte Frau", "der alten Frau"),
-        (THE, "NEW", "house", False, "das neue Haus", "das neue Haus", "dem neuen Haus"),
-        (THE, "SMALL", "dog", True, "die kleinen Hunde", "die kleinen Hunde", "den kleinen Hunden"),
+        (THE, "small", "dog", False, "der kleine Hund", "den kleinen Hund", "dem kleinen Hund"),
+        (THE, "old", "woman", False, "die alte Frau", "die alte Frau", "der alten Frau"),
+        (THE, "new", "house", False, "das neue Haus", "das neue Haus", "dem neuen Haus"),
+        (THE, "small", "dog", True, "die kleinen Hunde", "die kleinen Hunde", "den kleinen Hunden"),
         # mixed, after ein
-        (A, "RED", "apple", False, "ein roter Apfel", "einen roten Apfel", "einem roten Apfel"),
-        (A, "LONG", "story", False, "eine lange Geschichte", *2 * ("",)),
-        (A, "EXPENSIVE", "dress", False, "ein teures Kleid", "ein teures Kleid", ""),
-        (MY, "TIRED", "cat", False, "meine müde Katze", "meine müde Katze", "meiner müden Katze"),
-        (OUR, "DARK", "car", False, "unser dunkles Auto", "", "unserem dunklen Auto"),
-        (KEIN, "RIPE", "pear", True, "keine reifen Birnen", "", "keinen reifen Birnen"),
+        (A, "red", "apple", False, "ein roter Apfel", "einen roten Apfel", "einem roten Apfel"),
+        (A, "long", "story", False, "eine lange Geschichte", *2 * ("",)),
+        (A, "expensive", "dress", False, "ein teures Kleid", "ein teures Kleid", ""),
+        (MY, "tired", "cat", False, "meine müde Katze", "meine müde Katze", "meiner müden Katze"),
+        (OUR, "dark", "car", False, "unser dunkles Auto", "", "unserem dunklen Auto"),
+        (KEIN, "ripe", "pear", True, "keine reifen Birnen", "", "keinen reifen Birnen"),
         # strong, without anything that shows case
-        (BARE, "HOT", "coffee", False, "heißer Kaffee", "heißen Kaffee", "heißem Kaffee"),
-        (BARE, "COLD", "milk", False, "kalte Milch", "kalte Milch", "kalter Milch"),
-        (BARE, "COLD", "water", False, "kaltes Wasser", "kaltes Wasser", "kaltem Wasser"),
-        (THREE, "OLD", "book", True, "drei alte Bücher", "", "drei alten Büchern"),
+        (BARE, "hot", "coffee", False, "heißer Kaffee", "heißen Kaffee", "heißem Kaffee"),
+        (BARE, "cold", "milk", False, "kalte Milch", "kalte Milch", "kalter Milch"),
+        (BARE, "cold", "water", False, "kaltes Wasser", "kaltes Wasser", "kaltem Wasser"),
+        (THREE, "old", "book", True, "drei alte Bücher", "", "drei alten Büchern"),
         # nouns: weak ones, and plurals without a dative -n
-        (THIS, "YOUNG", "boy", False, "dieser junge Junge", "diesen jungen Jungen", ""),
+        (THIS, "young", "boy", False, "dieser junge Junge", "diesen jungen Jungen", ""),
         (THE, None, "student", False, "der Student", "den Studenten", "dem Studenten"),
         (THE, None, "neighbour", True, "die Nachbarn", "die Nachbarn", "den Nachbarn"),
         (THE, None, "car", True, "die Autos", "die Autos", "den Autos"),
@@ -42,8 +43,8 @@ THREE = Determiner("", "drei", "bare", "three")
     ],
 )
 def test_noun_phrase_agrees(determiner, adjective, noun, plural, nominative, accusative, dative):
-    described = getattr(modifiers, adjective) if adjective else None
-    phrase = NounPhrase(NOUNS[noun], determiner, described, plural)
+    modifier = lexicon().adjectives[adjective] if adjective else None
+    phrase = NounPhrase(NOUNS[noun], determiner, modifier, plural)
     expected: dict[Case, str] = {
         "nominative": nominative,
         "accusative": accusative,
