@@ -12,13 +12,12 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
+from model import Tensor
 from model.attention import MultiHeadAttention
 from model.config import TransformerConfig
 from model.kernels.tensorflow_ops import fill_rows
 from model.search.state import Lineage
 from model.sublayers import FeedForward, Residual, layer_normalization
-
-Tensor = Any
 
 
 class KeysValues(NamedTuple):
@@ -42,13 +41,13 @@ class DecoderLayer(keras.layers.Layer):
         float `[B, T, D]`.
     """
 
-    def __init__(self, config: TransformerConfig, name: str, for_search: bool = False) -> None:
+    def __init__(self, config: TransformerConfig, name: str) -> None:
         super().__init__(name=name)
-        self.self_attention = MultiHeadAttention(config, "self_attention", for_search)
+        self.self_attention = MultiHeadAttention(config, "self_attention")
         self.self_attention_residual = Residual(config, name="self_attention_residual")
-        self.memory_attention = MultiHeadAttention(config, "memory_attention", for_search)
+        self.memory_attention = MultiHeadAttention(config, "memory_attention")
         self.memory_attention_residual = Residual(config, name="memory_attention_residual")
-        self.feed_forward = FeedForward(config, "feed_forward", for_search)
+        self.feed_forward = FeedForward(config, "feed_forward")
         self.feed_forward_residual = Residual(config, name="feed_forward_residual")
 
     def build(self, input_shape: Any = None) -> None:
@@ -100,21 +99,26 @@ class DecoderLayer(keras.layers.Layer):
             memory_mask: bool, broadcastable to `[B, H, W, S]`.
 
         Returns:
-            float `[B, W, D]`, `past` with this position's keys and values written in, and the
-            queries that attended to the memory, float `[B, H, W, K]`.
+            float `[B, W, D]`; `past` with this position's keys and values written in; and the
+            attention weights to the memory, float32 `[B, H, W, S]`.
         """
-        updated, queries = [], []
+        new_past, memory_weights = [], []
 
         def attend_to_past(y: Tensor) -> Tensor:
             present = self.self_attention.project(y)  # each [B, H, W, K]
             written = [_write(old, new, rows) for old, new in zip(past, present, strict=True)]
-            updated.append(KeysValues(*written))
+            new_past.append(KeysValues(*written))
             query = self.self_attention.project_query(y)
-            return self.self_attention.attend(query, *updated[0], attention_mask=past_mask)
+            attended, _ = self.self_attention.attend(query, *written, attention_mask=past_mask)
+            return attended
 
         def attend_to_memory(y: Tensor) -> Tensor:
-            queries.append(self.memory_attention.project_query(y))
-            return self.memory_attention.attend(queries[0], *memory, attention_mask=memory_mask)
+            query = self.memory_attention.project_query(y)
+            attended, weights = self.memory_attention.attend(
+                query, *memory, attention_mask=memory_mask
+            )
+            memory_weights.append(weights)
+            return attended
 
         x = self._sublayers(
             x,
@@ -122,7 +126,7 @@ class DecoderLayer(keras.layers.Layer):
             attend_to_memory=attend_to_memory,
             training=False,
         )
-        return x, updated[0], queries[0]
+        return x, new_past[0], memory_weights[0]
 
     def _sublayers(
         self,
@@ -152,12 +156,10 @@ class Decoder(keras.layers.Layer):
         float `[B, T, D]`.
     """
 
-    def __init__(self, config: TransformerConfig, name: str, for_search: bool = False) -> None:
+    def __init__(self, config: TransformerConfig, name: str) -> None:
         super().__init__(name=name)
         self.config = config
-        self.layers = [
-            DecoderLayer(config, f"layer_{i}", for_search) for i in range(config.num_layers)
-        ]
+        self.layers = [DecoderLayer(config, f"layer_{i}") for i in range(config.num_layers)]
         self.last_norm = layer_normalization("last_norm") if config.norm == "pre" else None
 
     def build(self, input_shape: Any = None) -> None:
@@ -220,7 +222,7 @@ class Decoder(keras.layers.Layer):
         rows, past_mask = rows // x.shape[1], lineage.seen[:, None]
         updated = []
         for layer, layer_past, layer_memory in zip(self.layers, past, memory, strict=True):
-            x, layer_past, query = layer.step(
+            x, layer_past, weights = layer.step(
                 x,
                 layer_past,
                 layer_memory,
@@ -229,10 +231,9 @@ class Decoder(keras.layers.Layer):
                 memory_mask=memory_mask,
             )
             updated.append(layer_past)
-        attention = self.layers[-1].memory_attention.attention_weights(
-            query, memory[-1].key, attention_mask=memory_mask
-        )  # [B, H, W, S]
-        return (self.last_norm(x) if self.last_norm else x), updated, ops.mean(attention, axis=1)
+        # Only a coverage penalty reads the mean; a graph prunes it otherwise.
+        attention = ops.mean(weights, axis=1)  # [B, W, S]
+        return (self.last_norm(x) if self.last_norm else x), updated, attention
 
 
 def _write(past: Tensor, present: Tensor, rows: Tensor) -> Tensor:

@@ -7,11 +7,10 @@ from typing import Any
 import keras
 from keras import ops
 
+from model import Tensor
 from model.config import TransformerConfig
-from model.kernels.linear import map_rows
+from model.kernels.shapes import map_rows
 from model.masks import PADDING_ID
-
-Tensor = Any
 
 
 class SharedEmbedding(keras.layers.Layer):

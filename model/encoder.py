@@ -4,11 +4,10 @@ from typing import Any
 
 import keras
 
+from model import Tensor
 from model.attention import MultiHeadAttention
 from model.config import TransformerConfig
 from model.sublayers import FeedForward, Residual, layer_normalization
-
-Tensor = Any
 
 
 class EncoderLayer(keras.layers.Layer):
@@ -23,11 +22,11 @@ class EncoderLayer(keras.layers.Layer):
         float `[B, S, D]`.
     """
 
-    def __init__(self, config: TransformerConfig, name: str, for_search: bool = False) -> None:
+    def __init__(self, config: TransformerConfig, name: str) -> None:
         super().__init__(name=name)
-        self.self_attention = MultiHeadAttention(config, "self_attention", for_search)
+        self.self_attention = MultiHeadAttention(config, "self_attention")
         self.self_attention_residual = Residual(config, name="self_attention_residual")
-        self.feed_forward = FeedForward(config, "feed_forward", for_search)
+        self.feed_forward = FeedForward(config, "feed_forward")
         self.feed_forward_residual = Residual(config, name="feed_forward_residual")
 
     def build(self, input_shape: Any = None) -> None:
@@ -61,12 +60,10 @@ class Encoder(keras.layers.Layer):
         float `[B, S, D]`, the memory that the decoder attends to.
     """
 
-    def __init__(self, config: TransformerConfig, name: str, for_search: bool = False) -> None:
+    def __init__(self, config: TransformerConfig, name: str) -> None:
         super().__init__(name=name)
         self.model_dim = config.model_dim
-        self.layers = [
-            EncoderLayer(config, f"layer_{i}", for_search) for i in range(config.num_layers)
-        ]
+        self.layers = [EncoderLayer(config, f"layer_{i}") for i in range(config.num_layers)]
         self.last_norm = layer_normalization("last_norm") if config.norm == "pre" else None
 
     def build(self, input_shape: Any = None) -> None:

@@ -1,10 +1,8 @@
 """Attention masks: boolean, True where a query may look (§3.2.3)."""
 
-from typing import Any
-
 from keras import ops
 
-Tensor = Any
+from model import Tensor
 
 PADDING_ID = 0
 END_ID = 1

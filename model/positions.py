@@ -6,9 +6,8 @@ from typing import Any
 import keras
 from keras import ops
 
+from model import Tensor
 from model.config import TransformerConfig
-
-Tensor = Any
 
 
 class SinusoidalPositions(keras.layers.Layer):

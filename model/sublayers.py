@@ -5,11 +5,10 @@ from typing import Any
 
 import keras
 
+from model import Tensor
 from model.config import TransformerConfig
 from model.kernels.linear import Linear
 from model.kernels.tensorflow_ops import dropout
-
-Tensor = Any
 
 
 class Dropout(keras.layers.Dropout):
@@ -38,15 +37,13 @@ class FeedForward(keras.layers.Layer):
         float `[B, T, D]`.
     """
 
-    def __init__(self, config: TransformerConfig, name: str, for_search: bool = False) -> None:
+    def __init__(self, config: TransformerConfig, name: str) -> None:
         super().__init__(name=name)
         self.model_dim = config.model_dim
         self.feed_forward_dim = config.feed_forward_dim
-        self.inner = Linear(
-            self.feed_forward_dim, for_search=for_search, activation="relu", name="inner"
-        )
+        self.inner = Linear(self.feed_forward_dim, activation="relu", name="inner")
         self.dropout = Dropout(config.relu_dropout, name="dropout")
-        self.outer = Linear(self.model_dim, for_search=for_search, name="outer")
+        self.outer = Linear(self.model_dim, name="outer")
 
     def build(self, input_shape: Any = None) -> None:
         self.inner.build((None, None, self.model_dim))

@@ -6,10 +6,12 @@ from typing import Any
 import keras
 from keras import ops
 
+from model import Tensor
 from model.config import SearchConfig, TransformerConfig
 from model.decoder import Decoder
 from model.embedding import SharedEmbedding, TargetSpace
 from model.encoder import Encoder
+from model.kernels.linear import find_linears
 from model.masks import (
     END_ID,
     PADDING_ID,
@@ -24,8 +26,6 @@ from model.search.ensemble import average_steps, join_caches
 from model.search.search import Prediction, Step, Translations, search
 from model.search.state import Cache, Lineage
 from model.sublayers import Dropout
-
-Tensor = Any
 
 
 class Transformer(keras.Model):
@@ -45,8 +45,6 @@ class Transformer(keras.Model):
             it has a vocabulary of its own.
         source_vocabulary_size: subwords of a source that shares neither vocabulary nor embedding
             matrix with the target; None if it shares both (§3.4).
-        for_search: whether weights are laid out for translating, which is quicker so, and not for
-            training (`model.kernels.linear`).
 
     Call arguments:
         source: int `[B, S]`, sentences of ids, each closed by `END_ID`, then padding.
@@ -64,13 +62,11 @@ class Transformer(keras.Model):
         vocabulary_size: int,
         *,
         source_vocabulary_size: int | None = None,
-        for_search: bool = False,
         name: str = "transformer",
     ) -> None:
         super().__init__(name=name)
         self.config = config
         self.vocabulary_size = vocabulary_size
-        self.for_search = for_search
         self.embedding = SharedEmbedding(config, vocabulary_size, name="embedding")
         self.source_embedding = self.embedding
         if source_vocabulary_size is not None:
@@ -83,8 +79,8 @@ class Transformer(keras.Model):
         )
         self.source_dropout = Dropout(config.dropout, name="source_dropout")
         self.target_dropout = Dropout(config.dropout, name="target_dropout")
-        self.encoder = Encoder(config, "encoder", for_search)
-        self.decoder = Decoder(config, "decoder", for_search)
+        self.encoder = Encoder(config, "encoder")
+        self.decoder = Decoder(config, "decoder")
         self.build()
 
     def build(self, input_shape: Any = None) -> None:
@@ -97,6 +93,15 @@ class Transformer(keras.Model):
         self.encoder.build()
         self.decoder.build()
         self.built = True
+
+    def optimize_for_search(self) -> None:
+        """Lays out the loaded weights for search, which is faster and gives the same results.
+
+        For search alone: some kernels get columns of zeros, so the model can neither be trained
+        nor saved as a checkpoint afterwards (`model.kernels.linear`).
+        """
+        for linear in find_linears(self):
+            linear.optimize_for_search()
 
     def call(self, source: Tensor, target: Tensor, training: bool = False) -> Tensor:
         return self.embedding.logits(self.decode(source, target, training=training))

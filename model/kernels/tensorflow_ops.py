@@ -6,7 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
-Tensor = Any
+from model import Tensor
 
 _FEW_ROWS = 8  # more are quicker together
 _CHANCES = 2**16  # a random number decides for each half of its 32 bits

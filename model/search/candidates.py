@@ -6,14 +6,13 @@ rules strike out candidates, and as many more are taken as they may strike out.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from keras import ops
 
+from model import Tensor
 from model.config import SearchConfig
 from model.masks import PADDING_ID
-
-Tensor = Any
 
 # Worse than any sum of log-probabilities, and finite, so that sums of it stay numbers.
 IMPOSSIBLE = -1e9

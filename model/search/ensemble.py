@@ -2,14 +2,12 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from keras import ops
 
+from model import Tensor
 from model.search.search import Prediction, Step
 from model.search.state import Cache, Lineage
-
-Tensor = Any
 
 
 def average_log_probs(log_probs: Sequence[Tensor]) -> Tensor:

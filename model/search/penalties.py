@@ -3,13 +3,10 @@
 score = log-probability / length penalty + coverage penalty       (Wu et al. 2016, §7)
 """
 
-from typing import Any
-
 from keras import ops
 
+from model import Tensor
 from model.config import SearchConfig
-
-Tensor = Any
 
 # Attention below this, of a source token, is counted as this: its logarithm stays finite.
 _LEAST_COVERAGE = 1e-6

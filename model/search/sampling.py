@@ -1,14 +1,11 @@
 """Sampling: random numbers of a sentence's own, and the tokens that they choose."""
 
-from typing import Any
-
 from keras import ops
 
+from model import Tensor
 from model.config import SearchConfig
 from model.masks import PADDING_ID
 from model.search.candidates import IMPOSSIBLE, Candidates, Likeliest
-
-Tensor = Any
 
 
 def drawn_candidates(

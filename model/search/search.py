@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from keras import ops
 
+from model import Tensor
 from model.config import SearchConfig
 from model.kernels.tensorflow_ops import loosened, while_loop
 from model.masks import PADDING_ID
@@ -32,8 +33,6 @@ from model.search.state import (
     lineage,
     next_round,
 )
-
-Tensor = Any
 
 # Positions in a round, at most: between two rounds the past is copied, and in each step of a round
 # all that it has room for is read.

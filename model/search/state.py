@@ -5,10 +5,9 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
+from model import Tensor
 from model.masks import PADDING_ID
 from model.search.candidates import Candidates, pick
-
-Tensor = Any
 
 
 class Cache(NamedTuple):

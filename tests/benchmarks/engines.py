@@ -83,7 +83,8 @@ def trained(run_dir: Path, length: int = 0) -> Setup:
 
 
 def _fixed_length(config: TransformerConfig, vocabulary_size: int, length: int) -> FixedLength:
-    transformer = FixedLength(config, vocabulary_size, for_search=True)
+    transformer = FixedLength(config, vocabulary_size)
+    transformer.optimize_for_search()
     transformer.length = length
     return transformer
 

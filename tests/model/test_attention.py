@@ -5,7 +5,8 @@ import pytest
 import tensorflow as tf
 from keras import ops
 
-from model.attention import MultiHeadAttention, scaled_dot_product_attention
+from model.attention import MultiHeadAttention, attention_weights, scaled_dot_product_attention
+from model.kernels.linear import find_linears
 from tests.helpers import numpy_reference
 from tests.helpers.small_models import fill_with_waves, numpy, small_config, wave
 
@@ -27,15 +28,13 @@ def heads() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 @pytest.fixture
 def layer() -> MultiHeadAttention:
-    layer = MultiHeadAttention(small_config(), name="attention")
-    layer.build()
-    fill_with_waves(layer)
-    return layer
+    return make_layer()
 
 
 def test_attention_follows_equation_1(heads: tuple[np.ndarray, ...]) -> None:
     query, key, value = heads
-    attended = numpy(scaled_dot_product_attention(query, key, value, VISIBLE))
+    attended, weights = map(numpy, scaled_dot_product_attention(query, key, value, VISIBLE))
+    assert (weights == numpy(attention_weights(query, key, VISIBLE))).all()
     assert attended.shape == (BATCH, HEADS, QUERIES, VALUE_DIM)
     for b in range(BATCH):
         for h in range(HEADS):
@@ -47,8 +46,8 @@ def test_masked_keys_have_no_influence_at_all(heads: tuple[np.ndarray, ...]) -> 
     query, key, value = heads
     visible = np.array([True, True, False, True, False, True])
     hidden = ~visible[None, None, :, None]
-    attended = scaled_dot_product_attention(query, key, value, visible)
-    changed = scaled_dot_product_attention(
+    attended, _ = scaled_dot_product_attention(query, key, value, visible)
+    changed, _ = scaled_dot_product_attention(
         query, np.where(hidden, 1e4, key), np.where(hidden, -1e4, value), visible
     )
     assert (numpy(attended) == numpy(changed)).all()
@@ -58,37 +57,40 @@ def test_scores_too_large_for_an_exponential_still_average(
     heads: tuple[np.ndarray, ...],
 ) -> None:
     query, key, value = heads
-    attended = numpy(scaled_dot_product_attention(1e3 * query, 1e3 * key, value, VISIBLE))
-    assert np.isfinite(attended).all()
+    attended, _ = scaled_dot_product_attention(1e3 * query, 1e3 * key, value, VISIBLE)
+    assert np.isfinite(numpy(attended)).all()
 
 
 def test_dropout_is_of_the_weights(heads: tuple[np.ndarray, ...]) -> None:
     query, key, _ = heads
     one_hot = np.broadcast_to(np.eye(KEYS, dtype=np.float32), (BATCH, HEADS, KEYS, KEYS))
-    weights = numpy(scaled_dot_product_attention(query, key, one_hot, VISIBLE))
+    averaged, weights = map(numpy, scaled_dot_product_attention(query, key, one_hot, VISIBLE))
+    assert (averaged == weights).all()  # averages of unit vectors
     np.testing.assert_allclose(weights.sum(axis=-1), 1.0, rtol=1e-6)
-    dropped = scaled_dot_product_attention(
+    dropped, before_dropout = scaled_dot_product_attention(
         query, key, one_hot, VISIBLE, dropout=lambda w: ops.where(w > 0.1, 2.0 * w, 0.0)
     )
     np.testing.assert_allclose(
         numpy(dropped), np.where(weights > 0.1, 2.0 * weights, 0.0), rtol=1e-6
     )
+    assert (numpy(before_dropout) == weights).all()
 
 
 def test_softmax_is_float32_for_bfloat16_inputs(
     heads: tuple[np.ndarray, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The CPU's kernel rounds its result alone, others every sum: so look at what it is given."""
-    softmax, given = ops.softmax, []
+    """Checks the input: the CPU's kernel rounds only its result, other kernels every sum."""
+    softmax, dtypes = ops.softmax, []
 
-    def watched(x: Any, axis: int) -> Any:
-        given.append(x.dtype)
+    def recording_softmax(x: Any, axis: int) -> Any:
+        dtypes.append(x.dtype)
         return softmax(x, axis)
 
-    monkeypatch.setattr(ops, "softmax", watched)
+    monkeypatch.setattr(ops, "softmax", recording_softmax)
     query, key, value = (ops.cast(x, "bfloat16") for x in heads)
-    attended = scaled_dot_product_attention(query, key, value, VISIBLE)
-    assert given == ["float32"] and attended.dtype == "bfloat16"
+    attended, weights = scaled_dot_product_attention(query, key, value, VISIBLE)
+    assert dtypes == ["float32"]
+    assert attended.dtype == "bfloat16" and weights.dtype == "float32"
 
 
 def test_heads_project_attend_and_are_joined_one_by_one(layer: MultiHeadAttention) -> None:
@@ -100,10 +102,19 @@ def test_heads_project_attend_and_are_joined_one_by_one(layer: MultiHeadAttentio
         np.testing.assert_allclose(attended[b], expected, atol=1e-5)
 
 
-def count_products(*, self_attention: bool, for_search: bool = False) -> int:
-    """Counts the products of matrices in the graph of a layer whose heads have one size."""
-    layer = MultiHeadAttention(small_config(value_dim=KEY_DIM), "attention", for_search)
+def make_layer(*, optimized_for_search: bool = False, **changes: Any) -> MultiHeadAttention:
+    layer = MultiHeadAttention(small_config(**changes), name="attention")
     layer.build()
+    fill_with_waves(layer)
+    if optimized_for_search:
+        for linear in find_linears(layer):
+            linear.optimize_for_search()
+    return layer
+
+
+def count_products(*, self_attention: bool, optimized_for_search: bool = False) -> int:
+    """Counts the matrix products in the graph of a layer whose heads have one size."""
+    layer = make_layer(optimized_for_search=optimized_for_search, value_dim=KEY_DIM)
 
     @tf.function(autograph=False)
     def attend(x: tf.Tensor, memory: tf.Tensor) -> tf.Tensor:
@@ -111,30 +122,28 @@ def count_products(*, self_attention: bool, for_search: bool = False) -> int:
 
     x = tf.zeros((BATCH, QUERIES, MODEL_DIM), layer.compute_dtype)
     operations = attend.get_concrete_function(x, x).graph.get_operations()
-    return [each.type for each in operations].count("MatMul")
+    return [operation.type for operation in operations].count("MatMul")
 
 
-def test_what_is_projected_from_the_same_is_so_by_one_product_but_in_search() -> None:
-    assert count_products(self_attention=True) == 2  # the other is the output's
+def test_projections_of_one_input_are_one_product_except_in_search() -> None:
+    assert count_products(self_attention=True) == 2  # the second is the output's
     assert count_products(self_attention=False) == 3
-    assert count_products(self_attention=True, for_search=True) == 4
+    assert count_products(self_attention=True, optimized_for_search=True) == 4
 
 
 @pytest.mark.usefixtures("bfloat16")
-def test_so_it_is_in_bfloat16() -> None:
+def test_projections_of_one_input_are_one_product_in_bfloat16_too() -> None:
     assert count_products(self_attention=True) == 2
 
 
-def test_projecting_at_once_gives_the_same() -> None:
-    config = small_config(value_dim=KEY_DIM)
-    layers = [MultiHeadAttention(config, "attention", for_search) for for_search in (False, True)]
-    for layer in layers:
-        layer.build()
-        fill_with_waves(layer)
+def test_fused_and_separate_projections_give_the_same() -> None:
+    fused = make_layer(value_dim=KEY_DIM)
+    separate = make_layer(value_dim=KEY_DIM, optimized_for_search=True)
     query, memory = wave(BATCH, QUERIES, MODEL_DIM), wave(BATCH, KEYS, MODEL_DIM, phase=1)
-    for other, visible in ((query, VISIBLE[..., :QUERIES]), (memory, VISIBLE)):
-        at_once, apart = (numpy(layer(query, other, attention_mask=visible)) for layer in layers)
-        np.testing.assert_allclose(at_once, apart, atol=1e-6)
+    for keys, visible in ((query, VISIBLE[..., :QUERIES]), (memory, VISIBLE)):
+        expected = numpy(fused(query, keys, attention_mask=visible))
+        attended = numpy(separate(query, keys, attention_mask=visible))
+        np.testing.assert_allclose(attended, expected, atol=1e-6)
 
 
 def test_projections_have_the_papers_sizes_and_no_bias(layer: MultiHeadAttention) -> None:
@@ -187,5 +196,5 @@ def test_keys_and_values_projected_beforehand_give_the_same(layer: MultiHeadAtte
     assert tuple(key.shape) == (BATCH, HEADS, KEYS, KEY_DIM)
     assert tuple(value.shape) == (BATCH, HEADS, KEYS, VALUE_DIM)
     queries = layer.project_query(query)
-    attended = layer.attend(queries, key, value, attention_mask=VISIBLE)
+    attended, _ = layer.attend(queries, key, value, attention_mask=VISIBLE)
     assert (numpy(attended) == numpy(layer(query, memory, attention_mask=VISIBLE))).all()

@@ -7,7 +7,7 @@ import pytest
 from keras import ops
 
 from model import attention
-from model.attention import MultiHeadAttention
+from model.attention import MultiHeadAttention, attention_weights
 from model.attention_maps import AttentionMaps, attention_maps
 from model.masks import PADDING_ID
 from model.transformer import Transformer
@@ -46,7 +46,7 @@ def test_weights_average_the_values_to_what_attention_gives() -> None:
     query, memory = wave(BATCH, TARGET_LENGTH, 8), wave(BATCH, SOURCE_LENGTH, 8, phase=1.0)
     mask = (SOURCE != PADDING_ID)[:, None, None, :]
     key, value = layer.project(memory)
-    weights = layer.attention_weights(layer.project_query(query), key, attention_mask=mask)
+    weights = attention_weights(layer.project_query(query), key, mask)
     heads = ops.transpose(ops.matmul(weights, value), (0, 2, 1, 3))  # [B, T, H, K]
     output = layer.output_projection(ops.reshape(heads, (BATCH, TARGET_LENGTH, -1)))
     np.testing.assert_allclose(numpy(output), numpy(layer(query, memory, mask)), atol=1e-6)

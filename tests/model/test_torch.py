@@ -51,7 +51,7 @@ def test_stored_values_are_pytorchs() -> None:
 
 def test_attention_is_pytorchs(case: Case) -> None:
     _, arrays = case
-    attended = scaled_dot_product_attention(
+    attended, _ = scaled_dot_product_attention(
         *(arrays[f"attention.{name}"] for name in ("query", "key", "value", "mask"))
     )
     np.testing.assert_allclose(numpy(attended), arrays["attention.output"], atol=1e-5)

@@ -7,7 +7,6 @@ import pytest
 from keras import ops
 
 from model.config import SearchConfig
-from model.kernels.linear import lay_out_for_search
 from model.search.state import Cache, Lineage
 from model.transformer import Transformer, shift_right
 from tests.helpers import numpy_reference
@@ -105,23 +104,26 @@ def test_logits_are_golden() -> None:
     np.testing.assert_allclose(logits[1, :3, :7], GOLDEN, atol=1e-5)
 
 
-def test_a_model_for_search_is_the_same() -> None:
+def test_a_model_optimized_for_search_gives_the_same_results() -> None:
     sizes = {"model_dim": 512, "feed_forward_dim": 1024, "key_dim": 256, "value_dim": 256}
-    model = make_transformer(num_layers=1, **sizes)
-    for_search = Transformer(model.config, VOCABULARY, for_search=True)
-    weights = {each.path: numpy(each) for each in model.variables}
-    for path, array in lay_out_for_search(weights).items():
-        (variable,) = (each for each in for_search.variables if each.path == path)
-        variable.assign(array)
-    wider = [each for each in for_search.variables if each.shape != weights[each.path].shape]
-    assert len(wider) == 3 * 4 + 2 * 4  # attention's kernels, feed-forward kernels and biases
-    logits = numpy(model(SOURCE, TARGET))
-    np.testing.assert_allclose(numpy(for_search(SOURCE, TARGET)), logits, atol=1e-4)
+    trained, optimized = (make_transformer(num_layers=1, **sizes) for _ in range(2))
+    optimized.optimize_for_search()
+    padded = [
+        weight.path.partition("/")[2]
+        for weight, before in zip(optimized.variables, trained.variables, strict=True)
+        if weight.shape != before.shape
+    ]
+    assert len(padded) == 3 * 4 + 2 * 4  # attention's kernels, feed-forward kernels and biases
+    assert all(path.endswith(("kernel", "bias")) for path in padded)
+    logits = numpy(trained(SOURCE, TARGET))
+    np.testing.assert_allclose(numpy(optimized(SOURCE, TARGET)), logits, atol=1e-4)
     for beam_size in (1, 2):
         config = SearchConfig(beam_size=beam_size, extra_length=2)
-        one, other = (each.search(SOURCE, config, end_id=1) for each in (model, for_search))
-        assert (numpy(one.tokens) == numpy(other.tokens)).all()
-        np.testing.assert_allclose(numpy(one.scores), numpy(other.scores), rtol=1e-4)
+        expected, received = (
+            model.search(SOURCE, config, end_id=1) for model in (trained, optimized)
+        )
+        assert (numpy(received.tokens) == numpy(expected.tokens)).all()
+        np.testing.assert_allclose(numpy(received.scores), numpy(expected.scores), rtol=1e-4)
 
 
 @pytest.mark.parametrize("changed", range(TARGET_LENGTH))

@@ -207,14 +207,13 @@ def _check_pairs(text: tf.Tensor, other: tf.Tensor) -> None:
     tf.debugging.assert_equal(tf.size(text), tf.size(other), expected)
 
 
-def make_transformer(run: Run, *, for_search: bool = False) -> Transformer:
+def make_transformer(run: Run) -> Transformer:
     """Makes a run's model with fresh weights."""
     source, target = (run.vocabularies[side] for side in SIDES)
     return Transformer(
         run.transformer,
         target.size,
         source_vocabulary_size=None if source == target else source.size,
-        for_search=for_search,
     )
 
 
@@ -256,5 +255,7 @@ def load_translator(
 
 def _load_transformer(run: Run, checkpoint_name: str) -> tuple[Transformer, Checkpoint]:
     checkpoint = find_checkpoint(run.directory, checkpoint_name)
-    load_weights(checkpoint, transformer := make_transformer(run, for_search=True))
+    transformer = make_transformer(run)
+    load_weights(checkpoint, transformer)
+    transformer.optimize_for_search()
     return transformer, checkpoint

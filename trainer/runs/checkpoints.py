@@ -13,7 +13,6 @@ import keras
 import numpy as np
 from absl import logging
 
-from model.kernels.linear import lay_out_for_search
 from model.transformer import Transformer
 from pipeline.common.errors import UserError
 from trainer.runs.checkpoint_files import (
@@ -109,11 +108,8 @@ def delete_unfinished(run_dir: Path) -> None:
 
 
 def load_weights(checkpoint: Checkpoint, transformer: Transformer) -> None:
-    """Loads a checkpoint's weights into a model of the same configuration, for search or not."""
-    weights = read_arrays(checkpoint, "weights")
-    if transformer.for_search:
-        weights = lay_out_for_search(weights)
-    _assign(_weights(transformer), weights, checkpoint.path)
+    """Loads a checkpoint's weights into a model of the same configuration."""
+    _assign(_weights(transformer), read_arrays(checkpoint, "weights"), checkpoint.path)
 
 
 def assign_weights(transformer: Transformer, weights: Arrays, path: Path) -> None:

@@ -1,11 +1,11 @@
 import dataclasses
-from typing import Any
 
 import numpy as np
 import pytest
 import tensorflow as tf
 from keras import ops
 
+from model.attention_maps import attention_maps
 from model.config import SearchConfig
 from model.search.penalties import length_penalty
 from model.transformer import Transformer
@@ -334,7 +334,8 @@ def test_coverage_is_of_the_attention_in_the_last_layer() -> None:
     model, config = make_model(), SearchConfig(3, 3, extra_length=2, coverage_penalty=0.7)
     found = model.search(ops.convert_to_tensor(SOURCE), config, end_id=END)
     plain = SearchConfig(3, 3, extra_length=2)
-    weights = watch_memory_attention(model, SOURCE, numpy(found.tokens)[:, 0])  # [B, H, T, S]
+    maps = attention_maps(model, SOURCE, numpy(found.tokens)[:, 0])
+    weights = numpy(maps.memory)[-1]  # [B, H, T, S]
     real = (numpy(found.tokens)[:, 0] != PADDING)[:, None, :, None]
     coverage = np.where(real, weights, 0.0).mean(axis=1).sum(axis=1)  # [B, S]
     covered = np.where(SOURCE == PADDING, 1.0, np.minimum(coverage, 1.0))
@@ -344,19 +345,3 @@ def test_coverage_is_of_the_attention_in_the_last_layer() -> None:
     totals = numpy(model.token_log_probs(SOURCE, tokens)).sum(axis=1)
     expected = totals / ((5 + lengths) / 6) ** plain.length_penalty + 0.7 * penalty
     np.testing.assert_allclose(numpy(found.scores)[:, 0], expected, rtol=1e-4)
-
-
-def watch_memory_attention(model: Transformer, source: Any, target: np.ndarray) -> np.ndarray:
-    """The last layer's attention to the source in teacher forcing."""
-    layer, seen = model.decoder.layers[-1].memory_attention, []
-    attend = layer.attend
-
-    def watch(query: Any, key: Any, value: Any, **options: Any) -> Any:
-        mask = options["attention_mask"]
-        seen.append(numpy(layer.attention_weights(query, key, attention_mask=mask)))
-        return attend(query, key, value, **options)
-
-    layer.attend = watch  # type: ignore[method-assign]
-    model(source, target)
-    del layer.attend
-    return seen[0]

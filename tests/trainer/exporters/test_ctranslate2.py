@@ -48,9 +48,10 @@ def test_ctranslate2_gives_the_same_probabilities_and_words(
     run.directory.mkdir()
     run.subwords_path("source").write_bytes(Path(tiny_dataset.path("subwords.model")).read_bytes())
     keras.utils.set_random_seed(3)
-    transformer = Transformer(config, VOCABULARY_SIZE, for_search=True)
+    transformer = Transformer(config, VOCABULARY_SIZE)
     for weight in transformer.trainable_variables:  # so that no bias or scale goes unnoticed
         weight.assign_add(0.3 * keras.random.normal(weight.shape))
+    transformer.optimize_for_search()
     translator = make_translator(run, transformer)
     save_ctranslate2(short, translator, tmp_path / "model", weights="float32")
     engine = ctranslate2.Translator(str(tmp_path / "model"), compute_type="float32")

@@ -247,7 +247,7 @@ def test_a_run_is_loaded_with_the_weights_asked_for(
     np.testing.assert_allclose(first.transformer.embedding.matrix, matrix - 1, atol=1e-6)
 
 
-def test_a_loaded_model_is_laid_out_for_search_and_translates_alike(
+def test_a_loaded_model_is_optimized_for_search_and_translates_alike(
     make_run: Callable[..., Run],
     make_learner: Callable[..., Learner],
     tiny_transformer: TransformerConfig,
@@ -260,8 +260,8 @@ def test_a_loaded_model_is_laid_out_for_search_and_translates_alike(
     save_checkpoint(run.directory, learner, step=1, train_seconds=0.0, keep=1)
     loaded, _ = load_translator(run, TrainedModel(), run.search)
     trained = make_translator(run, learner.transformer)
-    kernels = (each.transformer.encoder.layers[0].feed_forward.inner for each in (loaded, trained))
-    assert [kernel.units for kernel in kernels] == [528, 512]
+    linears = (each.transformer.encoder.layers[0].feed_forward.inner for each in (loaded, trained))
+    assert [linear.kernel.shape[1] for linear in linears] == [528, 512]
     text = tf.constant(["Der Hund schläft.", "", "Sie singt."])
     for name in ("translation", "score"):
         ours, theirs = (each.translate(text)[name].numpy() for each in (loaded, trained))

@@ -337,17 +337,18 @@ def test_a_checkpoint_of_another_configuration_is_refused(
 
 
 @pytest.mark.parametrize("feed_forward_dim", [1024, 528])
-def test_for_search_too_only_weights_of_the_same_configuration_are_loaded(
+def test_only_weights_of_the_same_configuration_are_loaded(
     tmp_path: Path, make_learner: MakeLearner, feed_forward_dim: int
 ) -> None:
+    """528 columns are those of 512 with the padding that search adds after loading."""
     config = TransformerConfig(num_layers=1, model_dim=16, feed_forward_dim=512, num_heads=2)
     learner = make_learner(config)
     save(tmp_path, learner, 1)
     sizes = dataclasses.replace(config, feed_forward_dim=feed_forward_dim)
-    for_search = Transformer(sizes, learner.transformer.vocabulary_size, for_search=True)
+    transformer = Transformer(sizes, learner.transformer.vocabulary_size)
     (checkpoint,) = list_checkpoints(tmp_path)
     with pytest.raises(UserError, match="step-00000001 belongs to another configuration"):
-        load_weights(checkpoint, for_search)
+        load_weights(checkpoint, transformer)
 
 
 @pytest.mark.parametrize("config", [{"num_layers": 2}, {"feed_forward_dim": 32}])
