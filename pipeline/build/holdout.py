@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 from pipeline.common import storage
 from pipeline.common.storage import write_atomically
-from pipeline.corpora.blocks import Block, Span, read_span
+from pipeline.corpora.blocks import Block, read_span
+from pipeline.corpora.spans import Span
 from pipeline.stages.block_stages import Report, read_candidates
 from pipeline.stages.pair_files import Pair, read_pairs, write_pairs
 

@@ -3,8 +3,6 @@
 Plain UTF-8 files are not copied: a block is a byte range of each side. What cannot be sought in
 (compressed files, tables, the built-in generator), and local files when the dataset goes to an
 object store, is cut once into files of its own, in UTF-8.
-Lines end at the byte 0x0A alone: text mode would also split at U+0085 and its like, and shift the
-alignment.
 """
 
 import dataclasses
@@ -20,21 +18,15 @@ from pipeline.common import storage
 from pipeline.common.errors import UserError
 from pipeline.common.storage import write_atomically
 from pipeline.corpora.inputs import AlignedTexts, Input, PairTable, Text
+from pipeline.corpora.spans import Span, cut_chunks, decode_lines
 from pipeline.dataset.schema import Corpus
 
 _Item = TypeVar("_Item")
+_UNDECODABLE_REMEDY = (
+    "if the whole text is in another encoding give that, such as --encoding=latin-1; "
+    "--drop_undecodable drops such pairs of train"
+)
 _HALF_CHARACTER = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # other surrogates are bytes (PEP 383)
-
-
-@dataclasses.dataclass(frozen=True)
-class Span:
-    """A byte range of one side's text, and where a user would find its first line."""
-
-    path: str
-    start: int  # bytes
-    size: int  # bytes
-    name: str  # the user's own file, which may be a .gz
-    first_line: int  # counted from 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,25 +103,14 @@ def read_span(span: Span, *, strict: bool = True) -> list[str]:
     """Returns a span's lines, decoded, without line ends (LF or CRLF) or byte order mark.
 
     Args:
-      span: what to read.
-      strict: refuse bytes that are no UTF-8; else each becomes a lone surrogate (PEP 383).
+        span: what to read.
+        strict: refuse bytes that are not UTF-8; otherwise each becomes a lone surrogate (PEP 383).
 
     Raises:
-      UserError: bytes which are no UTF-8, with file and line.
+        UserError: bytes that are not UTF-8, with file and line.
     """
-    data = storage.read_range(span.path, span.start, span.size)
-    try:
-        text = data.decode("utf-8", "strict" if strict else "surrogateescape")
-    except UnicodeDecodeError as error:
-        line = span.first_line + data.count(b"\n", 0, error.start)
-        raise UserError(
-            f"{span.name}, line {line}: byte 0x{data[error.start]:02x} is not UTF-8; "
-            "if the whole text is in another encoding give that, such as --encoding=latin-1; "
-            "--drop_undecodable drops such pairs of train"
-        ) from error
-    if span.first_line == 1:
-        text = text.removeprefix("\ufeff")
-    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+    lines = decode_lines(span.read(), span, remedy=_UNDECODABLE_REMEDY, strict=strict)
+    return [line.removesuffix("\r") for line in lines]
 
 
 def _cut_texts(
@@ -165,17 +146,16 @@ def _cut_text(
     """Returns (lines, span) of each block of one side."""
     # Workers which write to a store may be anywhere: they are given no file of this machine.
     in_reach = storage.is_url(text.address) or not storage.is_url(prefix)
-    spans, start, first_line = [], 0, 1
-    for number, lines in enumerate(_batches(text.read(), block_lines)):
-        data = b"".join(lines)
-        digest.update(data)
-        if text.is_seekable and in_reach:
-            span = Span(text.address, start, len(data), text.name, first_line)
-        else:
-            span = _write_span(f"{prefix}-{number:05d}.txt", data, text.name, first_line)
-        spans.append((len(lines), span))
-        start += len(data)
-        first_line += len(lines)
+    is_cut_in_place = text.is_seekable and in_reach
+    spans = []
+    chunks = cut_chunks(text.read(), block_lines, path=text.address, name=text.name)
+    for number, chunk in enumerate(chunks):
+        digest.update(chunk.data)
+        span = chunk.span
+        if not is_cut_in_place:
+            path = f"{prefix}-{number:05d}.txt"
+            span = _write_span(path, chunk.data, text.name, span.first_line)
+        spans.append((chunk.lines, span))
     return spans
 
 

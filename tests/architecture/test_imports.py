@@ -33,7 +33,11 @@ ALSO = {
     "trainer.evaluate": ("pipeline.corpora",),
     "trainer.report": ("pipeline.card",),
     "trainer.translate": ("pipeline.stages.runners", "apache_beam"),
-    "trainer.bulk_translation": ("pipeline.stages.runners", "apache_beam"),
+    "trainer.bulk_translation": (
+        "pipeline.corpora.spans",
+        "pipeline.stages.runners",
+        "apache_beam",
+    ),
 }
 # Loaded in functions alone: wordpiece, files of an object store, TensorFlow's own operations.
 LAZILY = {

@@ -21,7 +21,8 @@ import sentencepiece
 
 from pipeline.card import table
 from pipeline.cleaning import normalization
-from pipeline.corpora.blocks import Block, Span
+from pipeline.corpora.blocks import Block
+from pipeline.corpora.spans import Span
 from pipeline.dataset.schema import load_dataset, read_lines
 from pipeline.stages import block_stages, pair_files
 from tests.benchmarks import corpora

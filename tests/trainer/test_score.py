@@ -27,7 +27,7 @@ def test_files_of_no_lines_have_no_pairs(tmp_path: Path) -> None:
         (b"A\n", "de ends after line 1"),
         (b"", "de ends after line 0"),
         (b"A\nB\nC\n", "en ends after line 2"),
-        (b"A\n\xfcber\n", "de line 2 is not UTF-8"),
+        (b"A\n\xfcber\n", "de, line 2: byte 0xfc is not UTF-8"),
     ],
 )
 def test_files_that_do_not_belong_together_are_refused(

@@ -57,6 +57,6 @@ def test_a_refused_text_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a\nb\n\xff\n")))
-    with pytest.raises(UserError, match="line 3 is not UTF-8"):
+    with pytest.raises(UserError, match="line 3: byte 0x.. is not UTF-8"):
         translate(tmp_path)
     assert not [*tmp_path.iterdir()]

@@ -9,7 +9,6 @@ of workers may translate them.
 import contextlib
 import dataclasses
 import hashlib
-import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from model.config import SearchConfig
 from pipeline.common import storage
 from pipeline.common.errors import UserError
+from pipeline.corpora.spans import Span, cut_aligned_chunks, decode_lines
 from trainer.config import TrainedModels
 from trainer.runs.run_directory import load_run
 from trainer.runtime.startup import start_tensorflow
@@ -85,20 +85,6 @@ class Model:
 
 
 @dataclasses.dataclass(frozen=True)
-class Lines:
-    """Where some lines of a file are: bytes."""
-
-    path: str
-    start: int
-    size: int
-
-    def read(self) -> list[str]:
-        """Returns the lines."""
-        data = storage.read_range(self.path, self.start, self.size)
-        return _decode(data, self.path, before=self.start)
-
-
-@dataclasses.dataclass(frozen=True)
 class TextBlock:
     """Some sentences, and the name of the part that will hold their translations.
 
@@ -107,7 +93,7 @@ class TextBlock:
     """
 
     name: str
-    columns: tuple[Lines, ...]
+    columns: tuple[Span, ...]
     lines: int
     first: int
 
@@ -136,22 +122,8 @@ def read_blocks(
     Raises:
         UserError: a line is not UTF-8, or one file has fewer lines; says which.
     """
-    for number in itertools.count():
-        data = [b"".join(itertools.islice(file, block_lines)) for file in files]
-        if not any(data):
-            return
-        before = number * block_lines
-        columns = [
-            _decode(each, name, before=before) for each, name in zip(data, names, strict=True)
-        ]
-        lengths = [len(column) for column in columns]
-        if min(lengths) < max(lengths):
-            shorter, longer = (names[lengths.index(end(lengths))] for end in (min, max))
-            raise UserError(
-                f"{shorter} ends after line {before + min(lengths)} and {longer} goes on: "
-                "expected line n of one to belong to line n of the other"
-            )
-        yield columns
+    for chunks in cut_aligned_chunks(files, block_lines, names):
+        yield [_decode(chunk.data, chunk.span) for chunk in chunks]
 
 
 def list_blocks(paths: Sequence[str], block_lines: int, model: Model) -> list[TextBlock]:
@@ -160,18 +132,18 @@ def list_blocks(paths: Sequence[str], block_lines: int, model: Model) -> list[Te
     Raises:
         UserError: as `read_blocks`, or there is no such model.
     """
-    identity, starts, first = model.pin or model.identity(), [0 for _ in paths], 0
+    identity = model.pin or model.identity()
     blocks: list[TextBlock] = []
+    first = 0
     with contextlib.ExitStack() as stack:
         files = [stack.enter_context(storage.open_file(path)) for path in paths]
-        for columns in read_blocks(files, block_lines, paths):
+        for chunks in cut_aligned_chunks(files, block_lines, paths):
+            columns = [_decode(chunk.data, chunk.span) for chunk in chunks]
             data = b"".join(_digest("\n".join(lines).encode()) for lines in columns)
             name = f"{first:09d}-{_digest(identity + data).hex()[:16]}.txt"
-            ends = [file.tell() for file in files]
-            places = zip(paths, starts, ends, strict=True)
-            lines = tuple(Lines(path, start, end - start) for path, start, end in places)
-            blocks.append(TextBlock(name, lines, len(columns[0]), first))
-            starts, first = ends, first + len(columns[0])
+            spans = tuple(chunk.span for chunk in chunks)
+            blocks.append(TextBlock(name, spans, chunks[0].lines, first))
+            first += chunks[0].lines
     return blocks
 
 
@@ -179,7 +151,7 @@ def translate_block(
     block: TextBlock, folder: str, translate: "Translate", *, batches_at_once: int | None = None
 ) -> None:
     """Translates a block into its part in `folder`, which then exists as a whole."""
-    columns = [lines.read() for lines in block.columns]
+    columns = [_decode(span.read(), span) for span in block.columns]
     translations = translate_lines(columns, translate, batches_at_once=batches_at_once)
     storage.write_atomically(f"{folder}/{block.name}", to_text(translations, block.first))
 
@@ -222,20 +194,5 @@ def _digest(data: bytes) -> bytes:
     return hashlib.sha256(data).digest()
 
 
-def _decode(data: bytes, name: str, *, before: int) -> list[str]:
-    """Returns the lines of a part of a file; a byte order mark begins no text, only a file.
-
-    Args:
-        data: the part, of whole lines.
-        name: the file.
-        before: how many lines, or bytes, come before it.
-    """
-    try:
-        text = data.decode("utf-8" if before else "utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = before + 1 + error.object[: error.start].count(b"\n")
-        raise UserError(
-            f"{name} line {line} is not UTF-8 (byte {error.object[error.start]:#04x}); "
-            "convert it, for example with iconv"
-        ) from error
-    return text.removesuffix("\n").split("\n") if data else []
+def _decode(data: bytes, span: Span) -> list[str]:
+    return decode_lines(data, span, remedy="convert it, for example with iconv")

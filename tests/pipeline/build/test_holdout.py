@@ -3,7 +3,8 @@ from pathlib import Path
 from pipeline.build import holdout
 from pipeline.cleaning import normalization
 from pipeline.config import PreprocessConfig
-from pipeline.corpora.blocks import Block, Span
+from pipeline.corpora.blocks import Block
+from pipeline.corpora.spans import Span
 from pipeline.dataset.schema import read_lines
 from pipeline.stages import block_stages, pair_files
 

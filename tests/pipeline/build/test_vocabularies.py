@@ -130,7 +130,9 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         check(str(tmp_path / "none"))
 
 
-@pytest.mark.parametrize(("shared", "files", "expected"), [(True, 2, "1 file"), (False, 1, "2 fi")])
+@pytest.mark.parametrize(
+    ("shared", "files", "expected"), [(True, 2, "one file"), (False, 1, "two files")]
+)
 def test_as_many_files_as_vocabularies(shared: bool, files: int, expected: str) -> None:
     with pytest.raises(
         ValueError, match=f"--shared_vocabulary={shared!s}".lower() + f".*{expected}"

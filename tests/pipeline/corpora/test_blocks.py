@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from pipeline.common.errors import UserError
-from pipeline.corpora.blocks import Block, Span, cut_blocks, group_blocks, read_span
+from pipeline.corpora.blocks import Block, cut_blocks, group_blocks, read_span
 from pipeline.corpora.inputs import AlignedTexts, PairTable, Text, file_texts, table_files
 from pipeline.corpora.readers import Columns
+from pipeline.corpora.spans import Span
 
 SOURCE = "one\ntwo\u0085still two\nthree\r\nfour\nfive"
 TARGET = "eins\nzwei\ndrei\nvier\u2028noch vier\nfünf\n"

@@ -5,7 +5,8 @@ from apache_beam.options import pipeline_options
 
 from pipeline.common import storage
 from pipeline.common.errors import UserError
-from pipeline.corpora.blocks import Block, Span
+from pipeline.corpora.blocks import Block
+from pipeline.corpora.spans import Span
 from pipeline.stages.beam_pipeline import BeamMapper
 from pipeline.stages.block_stages import Report
 from pipeline.stages.runners import make_options

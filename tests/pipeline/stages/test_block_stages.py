@@ -6,7 +6,8 @@ import pytest
 
 from pipeline.cleaning import deduplication, normalization, rules
 from pipeline.common.errors import UserError
-from pipeline.corpora.blocks import Block, BlockGroup, Span
+from pipeline.corpora.blocks import Block, BlockGroup
+from pipeline.corpora.spans import Span
 from pipeline.dataset.schema import END_ID, Vocabulary, parse_example, read_records
 from pipeline.dataset.tfrecord import unpack_ids
 from pipeline.stages import block_stages, pair_files

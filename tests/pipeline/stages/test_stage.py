@@ -3,7 +3,8 @@ from collections.abc import Iterator
 import pytest
 
 from pipeline.common.errors import UserError
-from pipeline.corpora.blocks import Block, Span
+from pipeline.corpora.blocks import Block
+from pipeline.corpora.spans import Span
 from pipeline.stages.block_stages import Report
 from pipeline.stages.stage import Stage, read_reports, run_stage
 from tests.helpers.object_store import OBJECTS, objects

@@ -10,8 +10,8 @@ import tensorflow as tf
 from model.config import SearchConfig
 from pipeline.common import storage
 from pipeline.common.errors import UserError
+from pipeline.corpora.spans import Span
 from trainer.bulk_translation.blocks import (
-    Lines,
     Model,
     TextBlock,
     check_output,
@@ -189,7 +189,7 @@ def test_another_model_gives_every_block_another_name(text: str) -> None:
 
 def test_what_is_no_utf_8_is_refused_by_its_line(tmp_path: Path) -> None:
     (tmp_path / "in").write_bytes(b"a\nb\nc\nd \xff\n")
-    with pytest.raises(UserError, match=r"in line 4 is not UTF-8 \(byte 0xff\); .*iconv"):
+    with pytest.raises(UserError, match=r"in, line 4: byte 0xff is not UTF-8; .*iconv"):
         list_blocks([str(tmp_path / "in")], 3, StoredModel(None))
 
 
@@ -204,7 +204,7 @@ def test_a_byte_order_mark_belongs_to_the_file_not_to_its_first_line(
     join_parts(blocks, parts, str(tmp_path / "out"))
     assert (tmp_path / "out").read_text("utf-8") == "A\nB\n\ufeffC\nD\n"
     (tmp_path / "in").write_bytes("\ufeffa\nb\n".encode() + b"\xff\n")
-    with pytest.raises(UserError, match=r"in line 3 is not UTF-8 \(byte 0xff\)"):
+    with pytest.raises(UserError, match=r"in, line 3: byte 0xff is not UTF-8"):
         list_blocks([str(tmp_path / "in")], block_lines, StoredModel(None))
 
 
@@ -317,5 +317,5 @@ class ShoutingModel(StoredModel):
 
 def test_a_block_is_described_by_place_and_size(text: str) -> None:
     first, second, *_ = list_blocks([text], 2, StoredModel(None))
-    assert first == TextBlock(first.name, (Lines(text, 0, 3),), 2, first=0)
-    assert second == TextBlock(second.name, (Lines(text, 3, 15),), 2, first=2)
+    assert first == TextBlock(first.name, (Span(text, 0, 3, text, 1),), 2, first=0)
+    assert second == TextBlock(second.name, (Span(text, 3, 15, text, 3),), 2, first=2)
