@@ -1,9 +1,12 @@
-"""The data card of a dataset as text for people: counts, buckets, lengths, sample pairs."""
+"""The data card of a dataset as text: what preprocessing prints at its end, and the whole card."""
 
 import collections
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
+from pipeline.common.tables import format_table
 from pipeline.dataset.schema import (
     SIDES,
     SPLITS,
@@ -16,86 +19,110 @@ from pipeline.dataset.schema import (
 )
 from pipeline.subwords.encoding import load_subwords
 
+_FEW_PAIRS = 200_000  # below: a model of some millions of parameters, else one of the paper's
 _SAMPLED_PAIRS = 50_000  # for the histogram of lengths: a second's reading
 _BINS = 16
 _BAR = 40  # characters
 
 
-def describe(dataset: Dataset, samples: int) -> str:
-    """Returns the whole card.
+def format_summary(dataset: Dataset, seconds: float) -> str:
+    """Returns the result of preprocessing in a few lines: the headline, counts, the next command.
 
     Args:
-      dataset: a complete dataset.
-      samples: pairs to show with their subwords.
+        dataset: a complete dataset.
+        seconds: time that preprocessing took.
+    """
+    shards = dataset.splits["train"].shards
+    source_tokens = sum(shard.source_tokens for shard in shards)
+    target_tokens = sum(shard.target_tokens for shard in shards)
+    shapes = sorted({shard.shape for shard in shards})
+    return "\n".join(
+        [
+            f"{_format_headline(dataset)}, {seconds:.1f} s",
+            *(f"  {_format_split(split, dataset.counts[split])}" for split in SPLITS),
+            *(f"  {line}" for line in _format_dropout(dataset)),
+            f"  tokens: {source_tokens:,} source, {target_tokens:,} target in rows of "
+            f"{', '.join(f'{source}×{target}' for source, target in shapes)}",
+            f"  padding efficiency: {dataset.padding_efficiency['total']:.1%}",
+            f"Next: python -m trainer.task {_training_flags(dataset)}",
+        ]
+    )
+
+
+def format_card(dataset: Dataset, *, samples: int, sampled_pairs: int = _SAMPLED_PAIRS) -> str:
+    """Returns the whole data card.
+
+    Args:
+        dataset: a complete dataset.
+        samples: pairs to show with their subwords.
+        sampled_pairs: about how many pairs the histogram of lengths reads.
     """
     sections = {
-        "Inputs": _inputs(dataset),
-        "Subwords": _subwords(dataset),
-        "Pairs": _counts(dataset),
-        "Buckets of train": _buckets(dataset),
-        "Lengths of train": _lengths(dataset),
-        "Samples of train": _samples(dataset, samples),
+        "Inputs": _format_inputs(dataset),
+        "Subwords": _format_subwords(dataset),
+        "Pairs": _format_counts(dataset),
+        "Buckets of train": _format_buckets(dataset),
+        "Lengths of train": _format_lengths(dataset, sampled_pairs),
+        "Samples of train": _format_samples(dataset, samples),
     }
-    head = (
-        f"{dataset.directory}: {dataset.name}, "
-        f"{dataset.source_language} → {dataset.target_language}, "
-        f"{describe_vocabularies(dataset)}\n"
-        f"fingerprint {dataset.fingerprint}"
-    )
-    shown = (f"{title}\n{_indent(lines)}" for title, lines in sections.items() if lines)
-    return "\n\n".join([head, *shown])
+    paragraphs = [f"{_format_headline(dataset, dataset.name)}\nfingerprint {dataset.fingerprint}"]
+    for title, lines in sections.items():
+        if lines:
+            paragraphs.append("\n".join([title, *(f"  {line}".rstrip() for line in lines)]))
+    return "\n\n".join(paragraphs)
 
 
-def describe_vocabularies(dataset: Dataset) -> str:
-    """Returns such as "37,000 bpe subwords", or "8,000 and 7,912 …" if the sides share none."""
+def _format_headline(dataset: Dataset, *names: str) -> str:
+    """Returns such as "data/demo: en → de, 37,000 bpe subwords"; two sizes if none are shared."""
     source, target = (dataset.vocabularies[side] for side in SIDES)
     sizes = [source.size] if dataset.shares_vocabulary else [source.size, target.size]
-    return f"{' and '.join(f'{size:,}' for size in sizes)} {source.kind} subwords"
+    languages = f"{dataset.source_language} → {dataset.target_language}"
+    subwords = f"{' and '.join(f'{size:,}' for size in sizes)} {source.kind} subwords"
+    return f"{dataset.directory}: {', '.join((*names, languages, subwords))}"
 
 
-def describe_dropout(dataset: Dataset) -> list[str]:
-    """Returns a line on how often BPE-dropout segments every training pair, if it does."""
-    rate, samples = (dataset.config.get(f"bpe_dropout{each}") for each in ("", "_samples"))
-    return [f"  BPE-dropout {rate}: {samples} segmentations of each pair of train"] if rate else []
+def _format_split(split: str, counts: dict[str, int]) -> str:
+    rules = [rule for rule in counts if rule not in ("read", "kept") and counts[rule]]
+    dropped = ", ".join(f"{rule} {counts[rule]:,}" for rule in sorted(rules))
+    kept = f"{split}: {counts['kept']:,} of {counts['read']:,} pairs"
+    return f"{kept} (not: {dropped})" if dropped else kept
 
 
-def table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Returns the rows as lines of aligned columns: the first to the left, the others to the right.
-
-    Example: `[["a", "12"], ["long", "3"]]` gives `["a     12", "long   3"]`.
-    """
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.rjust(width) if number else cell.ljust(width)
-            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+def _format_dropout(dataset: Dataset) -> list[str]:
+    rate = dataset.config.get("bpe_dropout")
+    samples = dataset.config.get("bpe_dropout_samples")
+    return [f"BPE-dropout {rate}: {samples} segmentations of each pair of train"] if rate else []
 
 
-def _indent(lines: Iterable[str]) -> str:
-    return "\n".join(f"  {line}".rstrip() for line in lines)
+def _training_flags(dataset: Dataset) -> str:
+    """Returns the first flagfile made for this directory; else a similar one and the paths."""
+    dataset_dir = f"--dataset_dir={dataset.directory}"
+    for flagfile in sorted(Path("configs").glob("*.flags")):
+        if dataset_dir in flagfile.read_text().splitlines():
+            return f"--flagfile={flagfile}"
+    size = "multi30k" if dataset.splits["train"].pairs < _FEW_PAIRS else "base"
+    name = dataset.directory.rstrip("/").rpartition("/")[2]
+    return f"--flagfile=configs/{size}.flags {dataset_dir} --run_dir=runs/{name}"
 
 
-def _inputs(dataset: Dataset) -> list[str]:
+def _format_inputs(dataset: Dataset) -> list[str]:
     rows = [
         [corpus.split, f"{corpus.lines:,} lines", f"SHA-256 {corpus.sha256[:16]}…"]
         for corpus in dataset.corpora
     ]
-    lines = table(rows) if rows else []
-    return [f"{line}  {one.name}" for line, one in zip(lines, dataset.corpora, strict=True)]
+    lines = zip(format_table(rows), dataset.corpora, strict=True)
+    return [f"{line}  {corpus.name}" for line, corpus in lines]
 
 
-def _subwords(dataset: Dataset) -> list[str]:
+def _format_subwords(dataset: Dataset) -> list[str]:
     files = dict.fromkeys(dataset.vocabularies[side] for side in SIDES)
-    rows = [[each.path, f"{each.size:,}", f"SHA-256 {each.sha256[:16]}…"] for each in files]
-    given = dataset.config.get("subwords_model") or ["learned here"] * len(rows)
-    lines = [f"{line}  {origin}" for line, origin in zip(table(rows), given, strict=True)]
-    return [*lines, *map(str.lstrip, describe_dropout(dataset))]
+    rows = [[file.path, f"{file.size:,}", f"SHA-256 {file.sha256[:16]}…"] for file in files]
+    origins = dataset.config.get("subwords_model") or ["learned here"] * len(rows)
+    lines = zip(format_table(rows), origins, strict=True)
+    return [*(f"{line}  {origin}" for line, origin in lines), *_format_dropout(dataset)]
 
 
-def _counts(dataset: Dataset) -> list[str]:
+def _format_counts(dataset: Dataset) -> list[str]:
     counts = dataset.counts
     if not counts:
         return []
@@ -107,20 +134,20 @@ def _counts(dataset: Dataset) -> list[str]:
         cells = (counts[split].get(name) for split in splits)
         rows.append([f"{sign}{name}", *("" if n is None else f"{n:,}" for n in cells)])
     changed = (f"{dataset.recomposed.get(split, 0):,}" for split in splits)
-    return table([*rows, ["sides changed by Unicode NFC", *changed]])
+    return format_table([*rows, ["sides changed by Unicode NFC", *changed]])
 
 
-def _buckets(dataset: Dataset) -> list[str]:
+def _format_buckets(dataset: Dataset) -> list[str]:
     groups = collections.defaultdict[str, list[Shard]](list)
     for shard in dataset.splits["train"].shards:
         groups[bucket_name(shard.shape)].append(shard)
-    rows = [["shape", "rows", "pairs", "shards", "source tokens", "target tokens"]]
-    rows[0].append("real positions")
-    rows += [_bucket(name, groups[name], dataset) for name in sorted(groups)]
-    return table([*rows, _bucket("total", dataset.splits["train"].shards, dataset)])
+    header = ["shape", "rows", "pairs", "shards", "source tokens", "target tokens"]
+    rows = [[*header, "real positions"]]
+    rows += [_bucket_row(name, groups[name], dataset) for name in sorted(groups)]
+    return format_table([*rows, _bucket_row("total", dataset.splits["train"].shards, dataset)])
 
 
-def _bucket(name: str, shards: Sequence[Shard], dataset: Dataset) -> list[str]:
+def _bucket_row(name: str, shards: Sequence[Shard], dataset: Dataset) -> list[str]:
     efficiency = dataset.padding_efficiency.get(name)
     return [
         name,
@@ -133,39 +160,38 @@ def _bucket(name: str, shards: Sequence[Shard], dataset: Dataset) -> list[str]:
     ]
 
 
-def _lengths(dataset: Dataset) -> list[str]:
-    """Returns a histogram of the longer sides, of as many pairs of each shard as of any other."""
+def _format_lengths(dataset: Dataset, sampled_pairs: int) -> list[str]:
+    """Returns a histogram of the longer sides, of the same share of every shard's pairs."""
     split = dataset.splits["train"]
-    share = min(1.0, _SAMPLED_PAIRS / max(split.pairs, 1))
-    histogram = collections.Counter[int]()
-    for shard in split.shards:
-        for pair in _read(dataset, shard, round(share * shard.pairs)):
-            histogram[max(map(len, pair))] += 1
-    if not histogram:
+    share = min(1.0, sampled_pairs / max(split.pairs, 1))
+    lengths = [
+        max(map(len, pair))
+        for shard in split.shards
+        for pair in _read_pairs(dataset, shard, round(share * shard.pairs))
+    ]
+    if not lengths:
         return []
-    width = -(-max(histogram) // _BINS)
-    bins = collections.Counter[int]()
-    for length, pairs in histogram.items():
-        bins[(length - 1) // width] += pairs
+    width = math.ceil(max(lengths) / _BINS)
+    bins = collections.Counter((length - 1) // width for length in lengths)
     rows = [
-        [f"{index * width + 1}–{(index + 1) * width}", f"{bins[index] / bins.total():.1%}"]
+        [f"{index * width + 1}–{(index + 1) * width}", f"{bins[index] / len(lengths):.1%}"]
         for index in range(max(bins) + 1)
     ]
-    bars = ("█" * round(_BAR * bins[i] / max(bins.values())) for i in range(max(bins) + 1))
-    title = f"tokens of the longer side, end included; {bins.total():,} of {split.pairs:,} pairs"
-    return [title, *(f"{row}  {bar}" for row, bar in zip(table(rows), bars, strict=True))]
+    bars = ["█" * round(_BAR * bins[index] / max(bins.values())) for index in range(max(bins) + 1)]
+    title = f"tokens of the longer side, end included; {len(lengths):,} of {split.pairs:,} pairs"
+    return [title, *(f"{row}  {bar}" for row, bar in zip(format_table(rows), bars, strict=True))]
 
 
-def _samples(dataset: Dataset, samples: int) -> list[str]:
+def _format_samples(dataset: Dataset, samples: int) -> list[str]:
     """Returns the first pair of some shards, short to long, each side with its subwords."""
     sides = [load_subwords(dataset.path(dataset.vocabularies[side].path)) for side in SIDES]
     shards = sorted(dataset.splits["train"].shards, key=lambda shard: shard.shape)
     languages = dataset.source_language, dataset.target_language
     lines = []
-    shown = min(samples, len(shards))
-    for number in range(shown):
-        shard = shards[number * len(shards) // shown]
-        (pair,) = _read(dataset, shard, 1)
+    samples = min(samples, len(shards))
+    for number in range(samples):
+        shard = shards[number * len(shards) // samples]
+        (pair,) = _read_pairs(dataset, shard, 1)
         for language, subwords, ids in zip(languages, sides, pair, strict=True):
             (text,) = subwords.decode([ids])
             lines += [f"{language}  {text}", f"    {' '.join(subwords.pieces(ids))}"]
@@ -173,7 +199,9 @@ def _samples(dataset: Dataset, samples: int) -> list[str]:
     return lines[:-1]
 
 
-def _read(dataset: Dataset, shard: Shard, first: int) -> Iterator[tuple[list[int], list[int]]]:
+def _read_pairs(
+    dataset: Dataset, shard: Shard, limit: int
+) -> Iterator[tuple[list[int], list[int]]]:
     rows = map(parse_example, read_records(dataset.path(shard.path)))
     pairs = itertools.chain.from_iterable(itertools.starmap(split_row, rows))
-    return itertools.islice(pairs, first)
+    return itertools.islice(pairs, limit)

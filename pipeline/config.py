@@ -1,19 +1,109 @@
-"""What a user may choose about preprocessing: one frozen field per flag."""
+"""Configuration of preprocessing: one frozen field per flag."""
 
+import codecs
 import dataclasses
 import os
 from typing import Any, Literal
 
 from pipeline.cleaning.rules import CleaningConfig, PairRules
+from pipeline.common import storage
 from pipeline.common.settings import as_flags, require, require_choice, require_range, setting
-from pipeline.corpus_config import CorpusConfig
+from pipeline.corpora.catalog import CACHE_DIR, DATASETS, EVALUATION_SETS
+from pipeline.corpora.readers import Columns
 from pipeline.subwords.bpe_dropout import BpeDropout
 
 DEFAULT_VOCABULARY_SIZES = {"bpe": 37_000, "wordpiece": 32_000}  # §5.1: EN-DE and EN-FR
 BUILTIN_VOCABULARY_SIZE = 2_000
-_EVALUATION = ("dev", "test")
 # These change where and how fast things happen, never a byte of the result.
 _NOT_CONTENT = ("output_dir", "cache_dir", "num_workers", "runner", "dry_run")
+
+
+def _is_encoding(encoding: str) -> bool:
+    try:
+        codecs.lookup(encoding)
+    except LookupError:
+        return False
+    return True
+
+
+@dataclasses.dataclass(frozen=True)
+class CorpusConfig:
+    """Named data sets, files that hold both sides, encodings."""
+
+    dataset: str | None = setting(
+        None,
+        "Named data set to train on, in either direction, with its own dev and test. "
+        + "".join(f"{name}: {dataset.description}. " for name, dataset in DATASETS.items())
+        + "hf:OWNER/NAME or hf:OWNER/NAME:CONFIGURATION: from the Hugging Face hub.",
+    )
+    dev_dataset: str | None = setting(
+        None,
+        "Named evaluation set for dev, in place of the data set's own: "
+        f"{', '.join(EVALUATION_SETS)}.",
+    )
+    test_dataset: str | None = setting(
+        None, "Named evaluation set for test; newstest2014 is the full 3003 pairs."
+    )
+    cache_dir: str = setting(
+        CACHE_DIR, "Local folder of downloads; a file put there by hand is used too."
+    )
+    pair_files: tuple[str, ...] = setting(
+        (),
+        "Training files that hold both sides: .tsv, .csv, .jsonl, .parquet or .tmx, compressed or "
+        "not.",
+    )
+    dev_pair_files: tuple[str, ...] = setting((), "Development files that hold both sides.")
+    test_pair_files: tuple[str, ...] = setting((), "Test files that hold both sides.")
+    source_column: str | None = setting(
+        None,
+        "Source column of files that hold both sides: its number from 1 or its name in the first "
+        "row (tsv, csv; unset: 1), or its name (jsonl, parquet, hf; unset: the language code, "
+        "alone or in `translation`).",
+    )
+    target_column: str | None = setting(
+        None, "Target column, given as --source_column (tsv, csv; unset: 2)."
+    )
+    encoding: tuple[str, ...] = setting(
+        ("utf-8",),
+        "Encoding of the given files; two, as latin-1,utf-8, when source and target files differ.",
+    )
+
+    def __post_init__(self) -> None:
+        require(
+            not storage.is_url(self.cache_dir),
+            "a local folder, where downloads are resumed and unpacked; the dataset itself may go "
+            "to a URL",
+            as_flags(self, "cache_dir"),
+        )
+        received = as_flags(self, "encoding")
+        require(
+            len(self.encoding) in (1, 2),
+            "one encoding, or one for each side",
+            received,
+        )
+        for encoding in self.encoding:
+            require(
+                _is_encoding(encoding), "names that Python knows, as utf-8 or latin-1", received
+            )
+        require(
+            len(set(self.encoding)) == 1 or not any(map(self.tables, ("train", "dev", "test"))),
+            "one encoding, because some of the files hold both sides",
+            received,
+        )
+
+    @property
+    def encodings(self) -> tuple[str, str]:
+        """Returns the encodings of source and target files."""
+        return self.encoding[0], self.encoding[-1]
+
+    def tables(self, split: str) -> tuple[str, ...]:
+        """Returns the given files of a split that hold both sides."""
+        files = {"train": self.pair_files, "dev": self.dev_pair_files, "test": self.test_pair_files}
+        return files[split]
+
+    def columns(self, source_language: str, target_language: str) -> Columns:
+        """Returns the columns of source and target in files that hold both."""
+        return Columns((source_language, target_language), (self.source_column, self.target_column))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,14 +112,14 @@ class PreprocessConfig:
 
     output_dir: str = setting(
         "data/demo",
-        "Dataset directory to write, a local one or a URL such as gs://bucket/mine; made if "
+        "Dataset directory to write, a local one or a URL such as gs://bucket/mine; created if "
         "missing.",
     )
     source_files: tuple[str, ...] = setting(
         (),
         "Training text, one sentence a line, or SGML; local files or URLs such as "
         "s3://bucket/train.en; plain, .gz, .bz2, .xz or .zst; ARCHIVE::FILE names a file in a tar "
-        "or zip archive. Nothing given, nothing named: the built-in corpus.",
+        "or zip archive. Default, if no data set is named either: the built-in corpus.",
     )
     target_files: tuple[str, ...] = setting((), "Its translations, file by file and line by line.")
     dev_source_files: tuple[str, ...] = setting((), "Development text, in the same form.")
@@ -39,7 +129,7 @@ class PreprocessConfig:
     corpus: CorpusConfig = setting(CorpusConfig(), "Other places where pairs come from.")
     holdout_pairs: int = setting(
         1000,
-        "Pairs to hold out of training for each of dev and test whose files are not given, at "
+        "Pairs to hold out of training for dev and for test where their files are not given, at "
         "most 5 % of the corpus for each; chosen by a hash of the source sentence.",
     )
     source_language: str = setting("en", "Language code of the source text.")
@@ -54,7 +144,7 @@ class PreprocessConfig:
     )
     subwords_model: tuple[str, ...] = setting(
         (),
-        "Existing subwords to use, nothing is learned: a SentencePiece model or a list of "
+        "Existing subwords to use instead of learning them: a SentencePiece model or a list of "
         "wordpieces, such as DIR/subwords.model of another dataset; two, source and target, if "
         "the vocabulary is not shared.",
     )
@@ -66,11 +156,11 @@ class PreprocessConfig:
     )
     bpe_dropout: float = setting(
         0.0,
-        "Probability of leaving out a merge of BPE in the training text, 0.1 usually (Provilkov "
-        "et al. 2020); 0 for none. Dev, test and translation use all merges.",
+        "Probability of skipping a BPE merge in the training text, usually 0.1 (Provilkov et al. "
+        "2020); 0 for none. Dev, test and translation use all merges.",
     )
     bpe_dropout_samples: int = setting(
-        8, "Segmentations of every training pair that BPE-dropout draws; an epoch has all."
+        8, "Segmentations of every training pair that BPE-dropout draws; an epoch has all of them."
     )
     max_length: int = setting(
         256, "Longest sentence in subwords, end symbol included; longer pairs are dropped."
@@ -88,8 +178,9 @@ class PreprocessConfig:
         "FlinkRunner, SparkRunner, DataflowRunner or a class's full name. Beam's own options "
         "(--project, --flink_master …) are given as Beam users give them.",
     )
-
-    dry_run: bool = setting(False, "Show what each cleaning rule drops of a sample; write nothing.")
+    dry_run: bool = setting(
+        False, "Show what each cleaning rule drops from a sample; write nothing."
+    )
 
     def __post_init__(self) -> None:
         require_range(self, "bpe_dropout_samples", "block_lines", "num_workers", at_least=1)
@@ -116,23 +207,6 @@ class PreprocessConfig:
             "dev or test data alone",
         )
 
-    @property
-    def is_builtin(self) -> bool:
-        """Returns whether the pairs come from the built-in corpus."""
-        return not (self.source_files or self.corpus.pair_files or self.corpus.dataset)
-
-    @property
-    def name(self) -> str:
-        """Returns what to call the dataset: after the first thing it is made of."""
-        files = (*self.source_files, *self.corpus.pair_files)
-        return self.corpus.dataset or (os.path.basename(files[0]) if files else "builtin")
-
-    @property
-    def _has_own_evaluation(self) -> bool:
-        corpus = self.corpus
-        files = (self.dev_source_files, self.test_source_files, *map(corpus.tables, _EVALUATION))
-        return any(files) or bool(corpus.dev_dataset or corpus.test_dataset)
-
     def _require_both_sides(self, source: str, target: str) -> None:
         for side, counterpart in ((source, target), (target, source)):
             require(
@@ -141,16 +215,32 @@ class PreprocessConfig:
                 as_flags(self, side),
             )
 
+    @property
+    def is_builtin(self) -> bool:
+        """Returns whether the pairs come from the built-in corpus."""
+        return not (self.source_files or self.corpus.pair_files or self.corpus.dataset)
+
+    @property
+    def _has_own_evaluation(self) -> bool:
+        files = (self.dev_source_files, self.test_source_files)
+        tables = (self.corpus.dev_pair_files, self.corpus.test_pair_files)
+        return any((*files, *tables, self.corpus.dev_dataset, self.corpus.test_dataset))
+
+    @property
+    def name(self) -> str:
+        """Returns the dataset's name, that of its first input."""
+        files = (*self.source_files, *self.corpus.pair_files)
+        return self.corpus.dataset or (os.path.basename(files[0]) if files else "builtin")
+
     def resolved(self) -> "PreprocessConfig":
         """Returns the configuration with its dependent default filled in.
 
-        The size of given subwords is theirs, so it stays unset.
+        With existing subwords the vocabulary size stays unset: it is theirs.
         """
-        if self.subwords_model:
+        if self.subwords_model or self.vocabulary_size is not None:
             return self
-        usual = DEFAULT_VOCABULARY_SIZES[self.subwords]
-        default = BUILTIN_VOCABULARY_SIZE if self.is_builtin else usual
-        size = default if self.vocabulary_size is None else self.vocabulary_size
+        default = DEFAULT_VOCABULARY_SIZES[self.subwords]
+        size = BUILTIN_VOCABULARY_SIZE if self.is_builtin else default
         return dataclasses.replace(self, vocabulary_size=size)
 
     @property
@@ -167,5 +257,8 @@ class PreprocessConfig:
         """Returns the fields that decide the bytes of the result, as JSON values."""
         values = dataclasses.asdict(self.resolved())
         values |= values.pop("cleaning") | values.pop("corpus")
-        values = {name: value for name, value in values.items() if name not in _NOT_CONTENT}
-        return {n: list(v) if isinstance(v, tuple) else v for n, v in values.items()}
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in values.items()
+            if name not in _NOT_CONTENT
+        }

@@ -41,7 +41,7 @@ def main(argv: list[str]) -> None:
     if config.verify:
         print(f"{dataset.directory}: {verify(dataset):,} files, every checksum matches")
     else:
-        print(card.describe(dataset, config.samples))
+        print(card.format_card(dataset, samples=config.samples))
 
 
 if __name__ == "__main__":

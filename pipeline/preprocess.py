@@ -15,6 +15,7 @@ of Apache Beam may follow.
 """
 
 import logging
+import time
 
 from absl import flags
 
@@ -27,7 +28,7 @@ def main(argv: list[str]) -> None:
     config = cli.config_from_flags(PreprocessConfig)
     # Imported late: --help need not wait for Beam, which also warns about lacking Google clients.
     logging.disable(logging.WARNING)
-    from pipeline import summary
+    from pipeline import card
     from pipeline.build import driver, dry_run
     from pipeline.stages import runners
     from pipeline.stages.beam_pipeline import BeamMapper
@@ -38,9 +39,9 @@ def main(argv: list[str]) -> None:
     if config.dry_run:
         print(dry_run.describe(config))
         return
-    with summary.timed() as seconds:
-        dataset = driver.build_dataset(config, BeamMapper(options))
-    print(summary.summarize(dataset, seconds()))
+    start = time.monotonic()
+    dataset = driver.build_dataset(config, BeamMapper(options))
+    print(card.format_summary(dataset, time.monotonic() - start))
 
 
 if __name__ == "__main__":

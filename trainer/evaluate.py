@@ -20,9 +20,10 @@ from model.config import SearchConfig
 from pipeline.common import cli
 from pipeline.common.errors import UserError
 from pipeline.common.settings import as_flags, require, require_choice, require_range, setting
-from pipeline.corpora.catalog import evaluation_part, fetch_part
+from pipeline.common.storage import write_atomically
+from pipeline.corpora.catalog import CACHE_DIR, evaluation_part, fetch_part
 from pipeline.corpora.inputs import Text
-from pipeline.dataset.schema import Dataset, load_dataset, write_atomically
+from pipeline.dataset.schema import Dataset, load_dataset
 from trainer.config import TrainedModels
 from trainer.data.raw_text import read_text
 from trainer.runs.run_directory import check_dataset, load_run
@@ -45,7 +46,9 @@ class EvaluationConfig:
     dataset_dir: str | None = setting(
         None, "Dataset directory; that which the run was trained on when not given."
     )
-    cache_dir: str = setting("downloads", "Folder for named test sets' downloads.")
+    cache_dir: str = setting(
+        CACHE_DIR, "Folder of named test sets' downloads; that of pipeline.preprocess."
+    )
     resamples: int = setting(
         1000,
         "Resamples of the sentences for 95 % confidence intervals and significance (bootstrap); 0 "

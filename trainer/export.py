@@ -23,7 +23,7 @@ from model.config import SearchConfig
 from pipeline.common import cli, storage
 from pipeline.common.errors import UserError
 from pipeline.common.settings import as_flags, require, require_choice, required_setting, setting
-from pipeline.dataset.schema import write_atomically
+from pipeline.common.storage import write_atomically
 from trainer.config import TrainedModels
 from trainer.runs.run_directory import load_run
 from trainer.runtime.startup import start_tensorflow

@@ -14,7 +14,8 @@ from model.config import SearchConfig
 from pipeline import card
 from pipeline.common import cli
 from pipeline.common.settings import require_range, setting
-from pipeline.dataset.schema import load_dataset, write_atomically
+from pipeline.common.storage import write_atomically
+from pipeline.dataset.schema import load_dataset
 from trainer.config import TrainedModel
 from trainer.runs.run_directory import load_run
 from trainer.runtime.startup import start_tensorflow
@@ -58,7 +59,7 @@ def main(_: list[str]) -> None:
     sentences = (config.text or "").splitlines() or [row["source"] for row in samples[:2]]
     text = report_page(
         run,
-        card=card.describe(dataset, samples=3),
+        card=card.format_card(dataset, samples=3),
         samples=samples,
         seen=attend_to_sentences(run, translator, sentences),
     )

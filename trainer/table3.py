@@ -37,9 +37,10 @@ def main(_: list[str]) -> None:
     architectures = {row: read_flagfiles(row.flagfile).transformer for row in TABLE_3}
 
     start_tensorflow()
-    from trainer.paper.parameter_counts import compare, describe
+    from trainer.paper.parameter_counts import compare, format_comparisons
 
-    print(describe(compare(architectures, vocabulary_size=config.vocabulary_size)))
+    comparisons = compare(architectures, vocabulary_size=config.vocabulary_size)
+    print(format_comparisons(comparisons))
 
 
 if __name__ == "__main__":

@@ -10,9 +10,9 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
 from pipeline.build.find_inputs import find_inputs
-from pipeline.card import table
 from pipeline.cleaning import normalization, rules
 from pipeline.cleaning.rules import USUAL, Rule
+from pipeline.common.tables import format_table
 from pipeline.config import PreprocessConfig
 from pipeline.corpora.blocks import Block, cut_blocks, read_span
 from pipeline.dataset.schema import SPLITS
@@ -101,7 +101,8 @@ class _Trial:
         """Yields the lines of the report."""
         names = [*(name for name, _ in self._rules), _NORMAL_FORM]
         rows = [["rule", "", "drops", "share"], *map(self._row, names)]
-        for line, note in zip(table(rows), ["tried with", *map(self._note, names)], strict=True):
+        notes = ["tried with", *map(self._note, names)]
+        for line, note in zip(format_table(rows), notes, strict=True):
             yield f"  {line}  {note}".rstrip()
         yield f"  kept with these flags: {self._kept:,} of {self.pairs:,}"
         for name, pairs in self._examples.items():

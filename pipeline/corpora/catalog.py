@@ -9,6 +9,7 @@ from pipeline.corpora.download import fetch, members_folder
 from pipeline.corpora.inputs import AlignedTexts, Text
 from pipeline.corpora.named_dataset import NamedDataset, Part, WebFile
 
+CACHE_DIR = "data/downloads"  # of preprocessing and of evaluation, so that they share downloads
 DATASETS: Mapping[str, NamedDataset] = {**wmt.DATASETS, **multi30k.DATASETS}
 EVALUATION_SETS: Mapping[str, Sequence[Part]] = {
     **wmt.EVALUATION_SETS,

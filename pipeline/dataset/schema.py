@@ -27,7 +27,7 @@ from pipeline.dataset.tfrecord import (
 __all__ = ["encode_example", "frame_record", "pack_ids", "parse_example", "read_records"]
 __all__ += ["SIDES", "SPLITS", "PADDING_ID", "END_ID", "UNKNOWN_ID"]
 __all__ += ["Shard", "Split", "Corpus", "Vocabulary", "Dataset"]
-__all__ += ["load_dataset", "write_manifest", "mark_completed", "write_atomically", "read_lines"]
+__all__ += ["load_dataset", "write_manifest", "mark_completed", "read_lines"]
 __all__ += ["split_row", "bucket_name"]
 
 PADDING_ID = 0  # also what the decoder starts from

@@ -22,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from pipeline.card import table
+from pipeline.common.tables import format_table
 from tests.benchmarks.workload import as_flags, preprocess
 
 Flags = Mapping[str, object]
@@ -156,7 +156,7 @@ class Results:
                 figures = (dev["sacrebleu"], test["sacrebleu"], dev["perplexity"])
                 minutes = f"{dev['train_seconds'] / 60:.1f}"
                 lines.append([row.change, *(f"{each:.2f}" for each in figures), minutes])
-        return "\n".join(table(lines))
+        return "\n".join(format_table(lines))
 
 
 def train(row: Row, work_dir: Path) -> None:

@@ -19,7 +19,7 @@ from typing import Protocol
 
 import sacrebleu
 
-from pipeline.card import table
+from pipeline.common.tables import format_table
 from pipeline.dataset.schema import load_dataset
 from pipeline.subwords.encoding import load_subwords
 from tests.benchmarks import rivals
@@ -158,7 +158,7 @@ def main() -> None:
     rows = [
         [name, *(f"{known[each]:.2f}" for each in checkpoints)] for name, known in scores.items()
     ]
-    print("\n".join(table([["updates", *checkpoints], *rows])))
+    print("\n".join(format_table([["updates", *checkpoints], *rows])))
 
 
 def run(command: list[str]) -> None:

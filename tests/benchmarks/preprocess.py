@@ -19,8 +19,8 @@ from pathlib import Path
 
 import sentencepiece
 
-from pipeline.card import table
 from pipeline.cleaning import normalization
+from pipeline.common.tables import format_table
 from pipeline.corpora.blocks import Block
 from pipeline.corpora.spans import Span
 from pipeline.dataset.schema import load_dataset, read_lines
@@ -160,7 +160,7 @@ def show(title: str, runs: dict[str, tuple[Run, int]]) -> None:
     for name, (run, lines) in runs.items():
         figures = (run.wall, run.cpu, lines / run.wall, 1e6 * run.cpu / lines, run.peak_memory)
         rows.append([name, *(f"{figure:,.1f}" for figure in figures)])
-    print(f"\n{title}", *table(rows), sep="\n")
+    print(f"\n{title}", *format_table(rows), sep="\n")
 
 
 def as_json(runs: dict[str, tuple[Run, int]]) -> dict[str, object]:

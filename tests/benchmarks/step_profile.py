@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
-from pipeline.card import table
+from pipeline.common.tables import format_table
 from pipeline.dataset.schema import load_dataset
 from tests.benchmarks.workload import (
     DROPOUT,
@@ -53,7 +53,7 @@ def main() -> None:
     kinds = [*kinds[:SHOWN], ("all others", sum(each for _, each in kinds[SHOWN:]))]
     rows = [["operation", "ms", "share"]]
     rows += [[kind, f"{each:.1f}", f"{each / total:.1%}"] for kind, each in kinds]
-    print(*table([*rows, ["a step", f"{total:.1f}", ""]]), sep="\n")
+    print(*format_table([*rows, ["a step", f"{total:.1f}", ""]]), sep="\n")
 
 
 def profile_steps(dataset_dir: Path, size: Size, precision: str, folder: Path) -> None:

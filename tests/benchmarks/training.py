@@ -26,7 +26,7 @@ from pathlib import Path
 import numpy as np
 
 from model.config import TransformerConfig
-from pipeline.card import table
+from pipeline.common.tables import format_table
 from pipeline.dataset.schema import load_dataset
 from tests.benchmarks.measure import alternate
 from tests.benchmarks.throughput import Throughput, follow
@@ -118,7 +118,7 @@ def show(
         ratio, share = run.tokens_per_second / fastest, run.tokens_per_second * operations / peak
         rows.append([name, f"{run.tokens_per_second:,.0f}", f"{ratio:.2f}", f"{share:.0%}"])
         rows[-1] += [f"{run.cpu:.1f}", f"{run.peak_memory:,.0f}"]
-    print(f"\n{title}, medians", *table(rows), sep="\n", flush=True)
+    print(f"\n{title}, medians", *format_table(rows), sep="\n", flush=True)
 
 
 def measure_machine(dataset_dir: Path) -> Machine:

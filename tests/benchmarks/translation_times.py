@@ -5,7 +5,7 @@ import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from pipeline.card import table
+from pipeline.common.tables import format_table
 from tests.benchmarks.measure import alternate
 
 Engine = Callable[[Sequence[str]], object]  # translates sentences
@@ -78,4 +78,4 @@ def seconds(translate: Engine, sentences: Sequence[str]) -> float:
 
 def show(title: str, rows: Sequence[Sequence[str]]) -> None:
     """Prints a table."""
-    print(f"\n{title}", *table(rows), sep="\n", flush=True)
+    print(f"\n{title}", *format_table(rows), sep="\n", flush=True)

@@ -12,7 +12,6 @@ from pipeline.dataset.schema import Dataset, parse_example, read_records, split_
 from pipeline.stages.beam_pipeline import BeamMapper
 from pipeline.stages.runners import make_options
 from pipeline.subwords.encoding import load_subwords
-from pipeline.summary import summarize
 from tests.helpers.preprocessing import build, configure, read_pairs
 
 SAMPLES = 3
@@ -95,8 +94,10 @@ def test_a_pair_is_left_out_when_one_segmentation_is_too_long(
 
 def test_the_card_and_the_summary_tell(plain: Dataset, sampled: Dataset) -> None:
     line = "  BPE-dropout 0.3: 3 segmentations of each pair of train\n"
-    assert line in card.describe(sampled, samples=0) and line in summarize(sampled, 1.0)
-    assert "BPE-dropout" not in card.describe(plain, samples=0) + summarize(plain, 1.0)
+    assert line in card.format_card(sampled, samples=0) and line in card.format_summary(
+        sampled, 1.0
+    )
+    assert "BPE-dropout" not in card.format_card(plain, samples=0) + card.format_summary(plain, 1.0)
 
 
 def test_what_cannot_be_is_refused(tmp_path: Path) -> None:

@@ -14,8 +14,7 @@ from pipeline.build import dry_run
 from pipeline.cleaning.rules import CleaningConfig
 from pipeline.common import cli, storage
 from pipeline.common.errors import UserError
-from pipeline.config import PreprocessConfig
-from pipeline.corpus_config import CorpusConfig
+from pipeline.config import CorpusConfig, PreprocessConfig
 from pipeline.dataset import schema
 from pipeline.dataset.verification import verify
 from tests.helpers.object_store import OBJECTS, MemoryFileSystem, objects, upload
@@ -159,7 +158,7 @@ def test_a_complete_dataset_in_a_store_is_left_alone_and_others_refused(tmp_path
 
 def test_a_dataset_in_a_store_is_shown_and_verified(tmp_path: Path) -> None:
     dataset = build(in_store(configure(tmp_path, "local")))
-    assert card.describe(dataset, samples=2).startswith(f"{dataset.directory}: train.en")
+    assert card.format_card(dataset, samples=2).startswith(f"{dataset.directory}: train.en")
     assert verify(dataset) == len(objects(dataset.directory)) - 2  # manifest and COMPLETED
     shard = dataset.splits["train"].shards[0].path
     url = dataset.path(shard)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.config import CorpusConfig
 from pipeline.corpora.blocks import cut_blocks, read_span
 from pipeline.corpora.inputs import file_texts, table_files
 from pipeline.corpora.readers import Columns
-from pipeline.corpus_config import CorpusConfig
 from pipeline.dataset import schema
 from tests.helpers.commands import succeed
 from tests.helpers.preprocessing import ROOT, build, configure, contents, preprocess_flags

@@ -39,7 +39,7 @@ def test_every_pair_comes_back_from_its_two_vocabularies(separate: Dataset) -> N
 
 
 def test_the_card_tells_both_sizes_and_shows_both_sides(separate: Dataset) -> None:
-    text = card.describe(separate, samples=1)
+    text = card.format_card(separate, samples=1)
     assert "en → de, 310 and 310 bpe subwords" in text
     for side in SIDES:
         vocabulary = separate.vocabularies[side]
@@ -68,7 +68,7 @@ def test_a_second_corpus_is_encoded_with_the_subwords_of_the_first(tmp_path: Pat
     assert second.vocabularies == first.vocabularies
     assert Path(second.path("subwords.model")).read_bytes() == Path(model).read_bytes()
     assert sorted(read_pairs(second, "train")) == sorted(read_pairs(first, "train"))
-    assert f"…  {model}\n" in card.describe(second, samples=0)
+    assert f"…  {model}\n" in card.format_card(second, samples=0)
 
 
 def test_given_subwords_of_each_side_stay_on_their_side(separate: Dataset, tmp_path: Path) -> None:

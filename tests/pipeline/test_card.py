@@ -1,3 +1,4 @@
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -13,16 +14,12 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 
 
 def section(text: str, title: str) -> list[str]:
-    (found,) = (part for part in text.split("\n\n") if part.startswith(f"{title}\n"))
-    return [" ".join(line.split()) for line in found.split("\n")[1:]]
-
-
-def test_columns_are_aligned() -> None:
-    assert card.table([["a", "12"], ["long", "3"]]) == ["a     12", "long   3"]
+    (paragraph,) = (part for part in text.split("\n\n") if part.startswith(f"{title}\n"))
+    return [" ".join(line.split()) for line in paragraph.split("\n")[1:]]
 
 
 def test_the_card_names_what_was_read_and_dropped(dataset: Dataset) -> None:
-    text = card.describe(dataset, samples=0)
+    text = card.format_card(dataset, samples=0)
     assert text.startswith(f"{dataset.directory}: train.en, en → de, 310 bpe subwords\n")
     assert dataset.fingerprint in text
     inputs = section(text, "Inputs")
@@ -34,7 +31,7 @@ def test_the_card_names_what_was_read_and_dropped(dataset: Dataset) -> None:
 
 
 def test_the_card_shows_padding_by_bucket(dataset: Dataset) -> None:
-    *buckets, total = section(card.describe(dataset, samples=0), "Buckets of train")[1:]
+    *buckets, total = section(card.format_card(dataset, samples=0), "Buckets of train")[1:]
     shapes = [tuple(map(int, row.split()[0].split("x"))) for row in buckets]
     assert shapes == list(dataset.bucket_shapes)
     efficiency = dataset.padding_efficiency
@@ -52,7 +49,7 @@ def test_efficiency_is_that_of_the_rows(dataset: Dataset) -> None:
 
 
 def test_the_histogram_holds_every_pair_of_a_small_corpus(dataset: Dataset) -> None:
-    title, *rows = section(card.describe(dataset, samples=0), "Lengths of train")
+    title, *rows = section(card.format_card(dataset, samples=0), "Lengths of train")
     assert title.endswith("460 of 460 pairs")
     assert len(rows) <= 16
     lengths = [
@@ -71,17 +68,17 @@ def test_the_histogram_holds_every_pair_of_a_small_corpus(dataset: Dataset) -> N
 
 
 def test_the_histogram_of_a_large_corpus_is_a_sample(
-    dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+    dataset: Dataset,
 ) -> None:
-    monkeypatch.setattr(card, "_SAMPLED_PAIRS", 92)
-    title = section(card.describe(dataset, samples=0), "Lengths of train")[0]
+    text = card.format_card(dataset, samples=0, sampled_pairs=92)
+    title = section(text, "Lengths of train")[0]
     sampled = int(title.split()[-4])
     assert 80 <= sampled <= 104 and title.endswith("of 460 pairs")
 
 
 @pytest.mark.parametrize("samples", [1, 2, 99])
 def test_samples_show_text_and_subwords(dataset: Dataset, samples: int) -> None:
-    text = card.describe(dataset, samples=samples)
+    text = card.format_card(dataset, samples=samples)
     start = text.index("Samples of train\n")
     shown = [pair.split("\n") for pair in text[start:].split("\n", 1)[1].split("\n\n")]
     assert len(shown) == min(samples, len(dataset.splits["train"].shards))
@@ -92,3 +89,32 @@ def test_samples_show_text_and_subwords(dataset: Dataset, samples: int) -> None:
         assert source.removeprefix("  en  ") in sources
         spelled = pieces.replace(" ", "").replace("▁", " ").strip()
         assert spelled == source.removeprefix("  en  ") + "</s>"
+
+
+@pytest.mark.parametrize(
+    ("directory", "flags"),
+    [
+        ("data/multi30k_tok", "--flagfile=configs/multi30k_tok.flags"),
+        ("data/wmt14_en_fr", "--flagfile=configs/base_en_fr.flags"),
+        (
+            "data/mine",
+            "--flagfile=configs/multi30k.flags --dataset_dir=data/mine --run_dir=runs/mine",
+        ),
+        (
+            "gs://b/mine",
+            "--flagfile=configs/multi30k.flags --dataset_dir=gs://b/mine --run_dir=runs/mine",
+        ),
+    ],
+)
+def test_the_next_step_is_the_experiment_made_for_the_directory(
+    dataset: Dataset, monkeypatch: pytest.MonkeyPatch, directory: str, flags: str
+) -> None:
+    monkeypatch.chdir(Path(__file__).parents[2])
+    text = card.format_summary(dataclasses.replace(dataset, directory=directory), 1.0)
+    assert text.splitlines()[-1] == f"Next: python -m trainer.task {flags}"
+
+
+def test_many_pairs_are_for_the_papers_model(dataset: Dataset) -> None:
+    train = dataclasses.replace(dataset.splits["train"], pairs=4_500_000)
+    large = dataclasses.replace(dataset, splits={**dataset.splits, "train": train})
+    assert "--flagfile=configs/base.flags --dataset_dir=" in card.format_summary(large, 1.0)

@@ -11,7 +11,7 @@ from model.transformer import Transformer
 from tests.helpers.commands import refuse, succeed
 from tests.helpers.experiments import differences
 from trainer.paper.flagfiles import read_flagfiles
-from trainer.paper.parameter_counts import Comparison, compare, count_parameters, describe
+from trainer.paper.parameter_counts import Comparison, compare, count_parameters, format_comparisons
 from trainer.paper.results import BASE, TABLE_3, PaperRow, training_flops
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -147,7 +147,7 @@ def test_flops_are_time_times_gpus_times_what_a_p100_does() -> None:
 
 def test_the_table_has_a_dash_where_the_paper_says_nothing() -> None:
     variation = PaperRow("B", "b.flags", 5.16, 25.1, parameters=50)
-    told = describe(
+    told = format_comparisons(
         [
             Comparison(PaperRow("big", "big.flags", 4.3, 26.4, 200, 84, 2.3e19), 210.0, None),
             Comparison(variation, 49.0, (-15, -14.7)),

@@ -19,7 +19,8 @@ from model.kernels.linear import Linear
 from model.sublayers import FeedForward, layer_normalization
 from model.transformer import Transformer
 from pipeline.common.errors import UserError
-from pipeline.dataset.schema import END_ID, PADDING_ID, SIDES, UNKNOWN_ID, write_atomically
+from pipeline.common.storage import write_atomically
+from pipeline.dataset.schema import END_ID, PADDING_ID, SIDES, UNKNOWN_ID
 from pipeline.subwords.encoding import load_subwords
 from trainer.inference.translator import Translator
 from trainer.runs.run_directory import Run

@@ -14,7 +14,8 @@ import tensorflow as tf
 
 from pipeline.common import storage
 from pipeline.common.errors import UserError
-from pipeline.dataset.schema import END_ID, write_atomically
+from pipeline.common.storage import write_atomically
+from pipeline.dataset.schema import END_ID
 from trainer.exporters import warmup
 from trainer.inference.batching import Translate
 from trainer.inference.translator import Translator

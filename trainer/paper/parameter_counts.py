@@ -8,6 +8,7 @@ import keras
 
 from model.config import TransformerConfig
 from model.transformer import Transformer
+from pipeline.common.tables import format_table
 from trainer.paper.results import BASE, PaperRow, training_flops
 
 _HEADER = (
@@ -69,17 +70,9 @@ def count_parameters(config: TransformerConfig, vocabulary_size: int) -> int:
     return sum(math.prod(variable.shape) for variable in model.trainable_variables)
 
 
-def describe(comparisons: Sequence[Comparison]) -> str:
-    """Returns the comparisons as a table of aligned columns, a header above."""
-    lines = [_HEADER, *map(_cells, comparisons)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if column < 2 else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
-        )
-        for line in lines
-    )
+def format_comparisons(comparisons: Sequence[Comparison]) -> str:
+    """Returns the comparisons as a table of aligned columns, with a header."""
+    return "\n".join(format_table([_HEADER, *map(_cells, comparisons)], text_columns=2))
 
 
 def _cells(comparison: Comparison) -> tuple[str, ...]:

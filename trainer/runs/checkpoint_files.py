@@ -20,7 +20,7 @@ import numpy as np
 from absl import logging
 
 from pipeline.common.errors import UserError
-from pipeline.dataset.schema import write_atomically
+from pipeline.common.storage import write_atomically
 
 Arrays = dict[str, np.ndarray]
 _UNFINISHED = (".tmp", ".old")  # what is being written, and what is replaced or deleted

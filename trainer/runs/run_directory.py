@@ -19,7 +19,8 @@ from absl import logging
 from model.config import SearchConfig, TransformerConfig
 from pipeline.common import storage
 from pipeline.common.errors import UserError
-from pipeline.dataset.schema import SIDES, Dataset, Vocabulary, write_atomically
+from pipeline.common.storage import write_atomically
+from pipeline.dataset.schema import SIDES, Dataset, Vocabulary
 from trainer.config import TrainingConfig
 
 

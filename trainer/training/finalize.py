@@ -5,7 +5,8 @@ import json
 from absl import logging
 
 from pipeline.common.progress import format_duration
-from pipeline.dataset.schema import Dataset, write_atomically
+from pipeline.common.storage import write_atomically
+from pipeline.dataset.schema import Dataset
 from trainer.inference.translator import Translator
 from trainer.runs.checkpoints import assign_weights, list_checkpoints, save_averaged
 from trainer.runs.metrics_log import read_metric

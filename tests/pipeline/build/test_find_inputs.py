@@ -4,10 +4,9 @@ from typing import Any
 import pytest
 
 from pipeline.build import find_inputs
-from pipeline.config import PreprocessConfig
+from pipeline.config import CorpusConfig, PreprocessConfig
 from pipeline.corpora.inputs import AlignedTexts, Text
 from pipeline.corpora.named_dataset import Part
-from pipeline.corpus_config import CorpusConfig
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,27 @@
+"""Tables as lines of text."""
+
+from collections.abc import Sequence
+
+
+def format_table(rows: Sequence[Sequence[str]], *, text_columns: int = 1) -> list[str]:
+    """Returns the rows as lines of aligned columns, two spaces apart.
+
+    Args:
+        rows: cells, as many in each row.
+        text_columns: columns aligned to the left; those after them are numbers, to the right.
+
+    Example:
+        >>> format_table([["a", "12"], ["long", "3"]])
+        ["a     12", "long   3"]
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(_align(row, widths, text_columns)).rstrip() for row in rows]
+
+
+def _align(row: Sequence[str], widths: Sequence[int], text_columns: int) -> list[str]:
+    texts = zip(row[:text_columns], widths[:text_columns], strict=True)
+    numbers = zip(row[text_columns:], widths[text_columns:], strict=True)
+    return [
+        *(cell.ljust(width) for cell, width in texts),
+        *(cell.rjust(width) for cell, width in numbers),
+    ]
