@@ -1,4 +1,4 @@
-"""Preprocesses and is killed, at random moments: a process of its own, from which forks are safe.
+"""Preprocesses with Beam and is killed, at random moments: forks need a process of their own.
 
     python -m tests.helpers.killing FOLDER MOMENTS
 
@@ -19,7 +19,7 @@ from typing import Any
 from pipeline.common.errors import UserError
 from pipeline.config import PreprocessConfig
 from pipeline.dataset import schema
-from tests.helpers.preprocessing import build, configure
+from tests.helpers.preprocessing import build, build_with_beam, configure
 
 SEED = 3
 OPERATIONS = ("open", "os.mkdir", "os.remove", "os.rename", "os.rmdir")  # audit events of Python
@@ -36,7 +36,7 @@ def main(folder: Path, moments: int) -> None:
         last = int((moment + chance.random()) / moments * operations)
         killed = kill(config, last, chance.uniform(0, LONGEST_DELAY))
         results.append({"killed": killed, **examine(config.output_dir)})
-        run(config)
+        build(config)
     print(json.dumps(results))
 
 
@@ -68,7 +68,7 @@ def examine(directory: str) -> dict[str, Any]:
     return {"directory": directory, "files": len(files), "accepted": is_accepted(directory)}
 
 
-def run(config: PreprocessConfig, on_operation: Callable[[], Any] = lambda: None) -> int:
+def run(config: PreprocessConfig, on_operation: Callable[[], Any]) -> int:
     """Preprocesses in a forked process and returns how that ended, a status of `os.waitpid`."""
     process = os.fork()
     if process:
@@ -81,7 +81,7 @@ def run(config: PreprocessConfig, on_operation: Callable[[], Any] = lambda: None
     status = 1
     try:
         sys.addaudithook(hear)
-        build(config)
+        build_with_beam(config)
         status = 0
     finally:
         os._exit(status)

@@ -54,7 +54,13 @@ def configure(tmp_path: Path, output: str, **changes: object) -> PreprocessConfi
 
 
 def build(config: PreprocessConfig) -> schema.Dataset:
-    options = make_options(config.runner, config.num_workers, [], [])
+    """Preprocesses without an engine, a block at a time; saves the start of three pipelines."""
+    return build_dataset(config, map_in_order)
+
+
+def build_with_beam(config: PreprocessConfig, *beam_options: str) -> schema.Dataset:
+    """Preprocesses as the command does, on the runner and the workers of the configuration."""
+    options = make_options(config.runner, config.num_workers, beam_options, [])
     return build_dataset(config, BeamMapper(options))
 
 

@@ -6,13 +6,10 @@ from pathlib import Path
 import pytest
 
 from pipeline import card
-from pipeline.build.driver import build_dataset
 from pipeline.common.errors import UserError
 from pipeline.dataset.schema import Dataset, parse_example, read_records, split_row
-from pipeline.stages.beam_pipeline import BeamMapper
-from pipeline.stages.runners import make_options
 from pipeline.subwords.encoding import load_subwords
-from tests.helpers.preprocessing import build, configure, read_pairs
+from tests.helpers.preprocessing import build, build_with_beam, configure, read_pairs
 
 SAMPLES = 3
 FLAGS = {"bpe_dropout": 0.3, "bpe_dropout_samples": SAMPLES}
@@ -56,7 +53,7 @@ def test_segmentations_of_a_pair_differ_and_share_no_row(sampled: Dataset) -> No
         assert len(set(sources)) == len(sources)
         for text, (source, _) in zip(sources, row, strict=True):
             seen[text].add(tuple(source))
-    assert sum(len(each) == SAMPLES for each in seen.values()) > len(seen) / 2
+    assert sum(len(variants) == SAMPLES for variants in seen.values()) > len(seen) / 2
 
 
 def test_dev_and_test_keep_all_merges(plain: Dataset, sampled: Dataset) -> None:
@@ -74,10 +71,9 @@ def test_dev_and_test_keep_all_merges(plain: Dataset, sampled: Dataset) -> None:
 
 
 def test_threads_and_processes_give_the_same_shards(sampled: Dataset, tmp_path: Path) -> None:
-    for number, beam in enumerate([["--direct_running_mode=multi_threading"], []]):
+    for number, beam_options in enumerate([["--direct_running_mode=multi_threading"], []]):
         config = configure(tmp_path, f"out{number}", num_workers=2, **FLAGS)
-        options = make_options(config.runner, 2, beam, [])
-        made = build_dataset(config, BeamMapper(options))
+        made = build_with_beam(config, *beam_options)
         assert made.splits == sampled.splits  # the SHA-256 of every shard among others
 
 

@@ -13,12 +13,12 @@ from pipeline.common.errors import UserError
 from pipeline.config import PreprocessConfig
 from pipeline.dataset import schema
 from tests.helpers.commands import call, run_process
-from tests.helpers.preprocessing import build, configure, preprocess_flags, read_pairs
+from tests.helpers.preprocessing import build_with_beam, configure, preprocess_flags, read_pairs
 
 
 def test_every_pair_is_in_exactly_one_split_unchanged(tmp_path: Path) -> None:
     config = configure(tmp_path, "out")
-    dataset = build(config)
+    dataset = build_with_beam(config)
     texts = [schema.read_lines(file) for file in (*config.source_files, *config.target_files)]
     splits = {split: read_pairs(dataset, split) for split in schema.SPLITS}
     everything = collections.Counter(pair for pairs in splits.values() for pair in pairs)
@@ -31,7 +31,7 @@ def test_every_pair_is_in_exactly_one_split_unchanged(tmp_path: Path) -> None:
 
 
 def test_raw_text_of_dev_is_in_the_directory(tmp_path: Path) -> None:
-    dataset = build(configure(tmp_path, "out"))
+    dataset = build_with_beam(configure(tmp_path, "out"))
     dev = dataset.splits["dev"]
     assert dev.source_text and dev.target_text
     lines = [schema.read_lines(dataset.path(path)) for path in (dev.source_text, dev.target_text)]
@@ -43,7 +43,7 @@ def test_the_data_card_accounts_for_every_pair(tmp_path: Path) -> None:
     with open(config.source_files[0], "a") as source, open(config.target_files[0], "a") as target:
         source.write("\nan only side\n" + "word " * 30 + "\n")
         target.write("nothing above\n\n" + "Wort " * 30 + "\n")
-    counts = build(config).counts["train"]
+    counts = build_with_beam(config).counts["train"]
     assert counts["read"] == 503
     assert counts["empty_side"] == 2
     assert counts["too_long"] > 0
@@ -61,7 +61,7 @@ def test_given_dev_and_test_files_are_kept_whole_and_out_of_training(tmp_path: P
             path = tmp_path / f"{split}.{side}"
             path.write_text("".join(f"  {line} \n" for line in [*lines[start : start + 7], ""]))
             given[f"{split}_{side}_files"] = (str(path),)
-    dataset = build(configure(tmp_path, "out", **given))
+    dataset = build_with_beam(configure(tmp_path, "out", **given))
     assert dataset.counts["train"][OVERLAP] == 14
     assert not set(read_pairs(dataset, "train")) & set(zip(sources[:14], targets[:14], strict=True))
     raw = schema.read_lines(dataset.path("dev/source.txt"))
@@ -72,7 +72,7 @@ def test_given_dev_and_test_files_are_kept_whole_and_out_of_training(tmp_path: P
 @pytest.mark.parametrize("kind", ["bpe", "wordpiece"])
 def test_both_kinds_of_subwords_make_a_dataset(tmp_path: Path, kind: str) -> None:
     size = {"bpe": 310, "wordpiece": 55}[kind]
-    dataset = build(configure(tmp_path, "out", subwords=kind, vocabulary_size=size))
+    dataset = build_with_beam(configure(tmp_path, "out", subwords=kind, vocabulary_size=size))
     vocabulary = dataset.vocabularies["source"]
     assert vocabulary.kind == kind and 0.9 * size <= vocabulary.size <= size
     assert dataset.vocabularies["target"] == vocabulary
@@ -133,7 +133,7 @@ def test_help_answers_without_beam() -> None:
 
 
 def test_the_built_in_corpus_is_what_comes_without_files(tmp_path: Path) -> None:
-    dataset = build(PreprocessConfig(output_dir=str(tmp_path / "demo")))
+    dataset = build_with_beam(PreprocessConfig(output_dir=str(tmp_path / "demo")))
     assert dataset.name == "builtin" and dataset.vocabularies["target"].size == 2000
     assert dataset.splits["train"].pairs >= 20_000
     assert dataset.padding_efficiency["total"] > 0.9
@@ -160,7 +160,7 @@ def test_every_cleaning_rule_has_its_counter_in_the_data_card(tmp_path: Path) ->
     with open(config.source_files[0], "a") as source, open(config.target_files[0], "a") as target:
         source.writelines(f"{line}\n" for line, _ in lines)
         target.writelines(f"{line}\n" for _, line in lines)
-    dataset = build(config)
+    dataset = build_with_beam(config)
     counts = dataset.counts["train"]
     for name in ("identical_sides", "control_characters", "wrong_script", "empty_side"):
         assert counts[name] == 1, name
@@ -177,7 +177,7 @@ def test_a_rule_that_cannot_work_says_so_before_any_work(
     load_identifier.cache_clear()
     asked = CleaningConfig(identify_languages=True)
     with pytest.raises(UserError, match="pip install"):
-        build(configure(tmp_path, "out", cleaning=asked))
+        build_with_beam(configure(tmp_path, "out", cleaning=asked))
     assert not (tmp_path / "out").exists()
 
 
@@ -186,8 +186,8 @@ def test_overlap_with_given_dev_text_may_stay(tmp_path: Path) -> None:
     given = {"dev_source_files": plain.source_files, "dev_target_files": plain.target_files}
     files = {**given, **{name.replace("dev", "test"): value for name, value in given.items()}}
     rules = CleaningConfig(drop_overlap=False)
-    dataset = build(configure(tmp_path, "kept", **files, cleaning=rules))
+    dataset = build_with_beam(configure(tmp_path, "kept", **files, cleaning=rules))
     assert dataset.splits["train"].pairs == 500
     assert dataset.counts["train"]["length_ratio"] == 0  # a rule that found nothing says so
     with pytest.raises(UserError, match="no pair is left"):
-        build(configure(tmp_path, "dropped", **files))
+        build_with_beam(configure(tmp_path, "dropped", **files))

@@ -19,7 +19,7 @@ from pipeline.common.errors import UserError
 from pipeline.dataset import schema
 from pipeline.stages import block_stages
 from pipeline.subwords.learning import LEARNERS
-from tests.helpers.preprocessing import ROOT, build, configure, contents
+from tests.helpers.preprocessing import ROOT, build, build_with_beam, configure, contents
 
 MOMENTS = 20
 
@@ -27,7 +27,7 @@ MOMENTS = 20
 def test_workers_runs_and_places_leave_the_same_bytes(tmp_path: Path) -> None:
     rules = CleaningConfig(drop_duplicates=True, min_script_share=0.5)
     plain = build(configure(tmp_path, "one", cleaning=rules))
-    again = build(configure(tmp_path, "two", cleaning=rules, num_workers=2))
+    again = build_with_beam(configure(tmp_path, "two", cleaning=rules, num_workers=2))
     assert contents(plain.directory) == contents(again.directory)
 
 
@@ -168,7 +168,7 @@ def test_a_full_disk_is_one_line_and_survived(
     monkeypatch.setattr(sys, "argv", ["preprocess"])
     monkeypatch.setattr(os, "replace", full_disk_for(kind))
     with pytest.raises(SystemExit) as exit:
-        cli.run(lambda _: None if build(config) else None)
+        cli.run(lambda _: None if build_with_beam(config) else None)
     assert exit.value.code == 2
     error = capsys.readouterr().err.strip().split("\n")[-1]
     assert error.startswith("error: ") and "No space left on device" in error
