@@ -30,7 +30,7 @@ BEAM_FOLDERS = frozenset({"pipeline.stages", "trainer.bulk_translation"})
 TRAINER_READS = ("pipeline.common", "pipeline.dataset", "pipeline.subwords")
 # What reads more of the pipeline than the rest of the trainer, by module or by folder.
 ALSO = {
-    "trainer.evaluate": ("pipeline.corpora",),
+    "trainer.evaluation": ("pipeline.corpora.catalog", "pipeline.corpora.inputs"),
     "trainer.report": ("pipeline.card",),
     "trainer.translate": ("pipeline.stages.runners", "apache_beam"),
     "trainer.bulk_translation": (

@@ -1,6 +1,7 @@
 """The commands that use a trained model: they evaluate, score, export, translate, draw pages."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -49,10 +50,12 @@ def test_several_test_sets_are_compared_with_a_baseline_and_one_model_with_its_e
         *evaluate, f"--run_dir={run_dir}", "--split=dev", f"--baseline_run_dir={baseline_dir}"
     )
     succeed(*evaluate, f"--run_dir={baseline_dir}", "--split=dev,test")
-    succeed(
+    printed = succeed(
         *evaluate, f"--run_dir={run_dir}", "--split=dev,test",
         f"--baseline_run_dir={baseline_dir}", f"--ensemble={trained}", "--tokenize=char",
     )  # fmt: skip
+    assert re.match(r"dev: BLEU \d+\.\d\d \(95 % interval .*\), \d+ sentences\n", printed)
+    assert "\n\ntest: BLEU " in printed
     for split in ("dev", "test"):
         baseline, result = (
             json.loads((directory / f"evaluation-{split}.json").read_text())

@@ -5,7 +5,7 @@ import pytest
 
 from pipeline.cleaning.rules import CleaningConfig
 from pipeline.config import CorpusConfig, PreprocessConfig
-from trainer.evaluate import EvaluationConfig
+from trainer.evaluation.driver import EvaluationConfig
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ The paper's 27.3 and 28.4 are BLEU on Moses tokens whose compounds are split at 
 0.7 to 1.5 above sacreBLEU's on the same translations (`trainer.evaluation.moses_tokenizer`).
 """
 
-import dataclasses
 import json
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -14,52 +13,13 @@ from sacrebleu.metrics.base import Metric, Score
 from sacrebleu.significance import PairedTest
 
 from trainer.evaluation.moses_tokenizer import moses_tokenize, split_compounds
+from trainer.evaluation.result import LengthBin, MetricScore, Significance
 
 Texts = Sequence[str]
 
 # Upper bounds, in words of the source, of the length bins; one more bin holds longer sentences.
 _BIN_BOUNDS = (10, 20, 30, 40, 50)
 _DECIMALS = 12  # of a confidence interval
-
-
-@dataclasses.dataclass(frozen=True)
-class MetricScore:
-    """The score of a corpus.
-
-    low, high: 95 % confidence interval by bootstrap resampling; None without resampling.
-    signature: sacreBLEU's description of the metric, to be published with the score.
-    """
-
-    score: float
-    low: float | None
-    high: float | None
-    signature: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Significance:
-    """A score compared with the score of baseline translations of the same source.
-
-    p_value: probability of so large a difference by chance (paired bootstrap resampling, Koehn
-        2004).
-    """
-
-    score: float
-    baseline: float
-    p_value: float
-
-
-@dataclasses.dataclass(frozen=True)
-class LengthBin:
-    """BLEU of the sentences with `shortest` to `longest` words, split at spaces, in the source.
-
-    longest: None for no upper bound.
-    """
-
-    shortest: int
-    longest: int | None
-    sentences: int
-    bleu: float
 
 
 class _PreparedMetric(NamedTuple):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pipeline.common.progress import format_duration
+from trainer.evaluation.result import read_result
 from trainer.inference.sentence_attention import SentenceAttention
 from trainer.pages import attention_viewer
 from trainer.pages.charts import Curve, Points, line_chart
@@ -77,34 +78,22 @@ def report_page(
 
 def _results(run: Run) -> str:
     """Returns every JSON result in the run directory, one column each."""
-    paths = [run.directory / "train.json", *sorted(run.directory.glob("evaluation-*.json"))]
-    results = {path.stem: json.loads(path.read_text("utf-8")) for path in paths if path.exists()}
+    results: dict[str, dict[str, Any]] = {}
+    train_path = run.directory / "train.json"
+    if train_path.exists():
+        train = json.loads(train_path.read_text("utf-8"))
+        results["train"] = {
+            name: ", ".join(map(str, value)) if isinstance(value, list) else value
+            for name, value in train.items()
+        }
+    for path in sorted(run.directory.glob("evaluation-*.json")):
+        results[path.stem] = read_result(path).cells()
     if not results:
         return '<p class="note">Not finished, and not evaluated.</p>'
     candidates = results.get("train", {}).pop("candidates", {})
-    columns = [_flat(values) for values in results.values()]
-    names = dict.fromkeys(name for column in columns for name in column)
-    rows = [[name, *(column.get(name) for column in columns)] for name in names]
+    names = dict.fromkeys(name for column in results.values() for name in column)
+    rows = [[name, *(column.get(name) for column in results.values())] for name in names]
     return table(["", *results], rows) + _candidates(candidates)
-
-
-def _flat(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a JSON result with what `trainer.evaluate` nests in it as cells of their own."""
-    cells = {
-        name: ", ".join(map(str, value)) if isinstance(value, list) else value
-        for name, value in result.items()
-        if name not in ("metrics", "bleu_by_length", "beside_baseline")
-    }
-    for name, each in result.get("metrics", {}).items():
-        interval = "" if each["low"] is None else f" ({each['low']:.2f} to {each['high']:.2f})"
-        cells[name] = f"{each['score']:.2f}{interval}"
-    for each in result.get("bleu_by_length", ()):
-        words = f"bleu, {each['shortest']} to {each['longest'] or '…'} words"
-        cells[words] = f"{each['bleu']:.2f} ({each['sentences']} sentences)"
-    for name, each in result.get("beside_baseline", {}).items():
-        change = each["score"] - each["baseline"]
-        cells[f"{name} beside the baseline"] = f"{change:+.2f} (p = {each['p_value']:.4f})"
-    return cells
 
 
 def _candidates(scores: Mapping[str, Mapping[str, float]]) -> str:

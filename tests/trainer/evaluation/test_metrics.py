@@ -1,7 +1,8 @@
 import pytest
 import sacrebleu
 
-from trainer.evaluation.metrics import LengthBin, compare_corpora, score_by_length, score_corpus
+from trainer.evaluation.metrics import compare_corpora, score_by_length, score_corpus
+from trainer.evaluation.result import LengthBin
 
 REFERENCES = [
     "Der Rich-Text-Editor kostet ca. 5,30 Euro.",

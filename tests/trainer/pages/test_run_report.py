@@ -5,7 +5,16 @@ from collections.abc import Callable
 
 import pytest
 
+from model.config import SearchConfig
 from tests.helpers.page_parsing import Page
+from trainer.evaluation.result import (
+    CorpusScores,
+    EvaluatedWeights,
+    EvaluationResult,
+    LengthBin,
+    MetricScore,
+    Significance,
+)
 from trainer.pages.run_report import CHARTS, report_page
 from trainer.runs.checkpoints import save_best, save_checkpoint
 from trainer.runs.run_directory import Run
@@ -69,33 +78,35 @@ def test_checkpoints_stand_beside_their_scores(run: Run) -> None:
 
 
 def test_results_stand_side_by_side(run: Run) -> None:
-    for name, values in {
-        "train": {
-            "steps": 40,
-            "averaged_steps": [20, 40],
-            "candidates": {"last": {"nll": 2.5, "bleu": 4.5}, "best": {"nll": 2.25, "bleu": 4.0}},
-        },
-        "evaluation-test": {
-            "sacrebleu": 12.25,
-            "signature": "tok:13a",
-            "metrics": {"bleu": {"score": 12.254, "low": 11.0, "high": 13.5, "signature": "s"}},
-            "bleu_by_length": [{"shortest": 51, "longest": None, "bleu": 9.5, "sentences": 3}],
-            "beside_baseline": {"bleu": {"score": 12.25, "baseline": 12.5, "p_value": 0.25}},
-        },
-    }.items():
-        (run.directory / f"{name}.json").write_text(json.dumps(values), "utf-8")
+    train = {
+        "steps": 40,
+        "averaged_steps": [20, 40],
+        "candidates": {"last": {"nll": 2.5, "bleu": 4.5}, "best": {"nll": 2.25, "bleu": 4.0}},
+    }
+    (run.directory / "train.json").write_text(json.dumps(train), "utf-8")
+    scores = CorpusScores(
+        {"bleu": MetricScore(12.25, 11.0, 13.5, "tok:13a")},
+        (LengthBin(51, None, 3, 9.5),),
+        {"bleu": Significance(12.25, 12.5, 0.25)},
+    )
+    weights = EvaluatedWeights(40, (20, 40), (), 75.0, "fingerprint")
+    result = EvaluationResult("test", 3, scores, weights, SearchConfig(), nll=1.0, perplexity=2.5)
+    path = run.directory / "evaluation-test.json"
+    path.write_text(json.dumps(result.to_json()), "utf-8")
     page = read(run)
     assert page.texts("th")[:3] == ["", "train", "evaluation-test"]
     cells = page.texts("td")
-    assert cells[:3] == ["steps", "40", ""]
-    assert cells[3:5] == ["averaged_steps", "20, 40"]
-    assert cells[6:9] == ["sacrebleu", "", "12.25"]
-    assert cells[12:21] == [
-        *("bleu", "", "12.25 (11.00 to 13.50)"),
-        *("bleu, 51 to … words", "", "9.50 (3 sentences)"),
-        *("bleu beside the baseline", "", "-0.25 (p = 0.2500)"),
-    ]
-    assert cells[21:27] == ["last", "2.5", "4.5", "best", "2.25", "4"]
+    candidates = cells.index("last")
+    rows = {cells[row]: cells[row + 1 : row + 3] for row in range(0, candidates, 3)}
+    assert rows["steps"] == ["40", ""]
+    assert rows["averaged_steps"] == ["20, 40", "20, 40"]
+    assert rows["sacrebleu"] == ["", "12.25"]
+    assert rows["perplexity"] == ["", "2.5"]
+    assert rows["beam_size"] == ["", "4"]
+    assert rows["bleu"] == ["", "12.25 (11.00 to 13.50)"]
+    assert rows["bleu, 51 to … words"] == ["", "9.50 (3 sentences)"]
+    assert rows["bleu beside the baseline"] == ["", "-0.25 (p = 0.2500)"]
+    assert cells[candidates : candidates + 6] == ["last", "2.5", "4.5", "best", "2.25", "4"]
 
 
 def test_every_figure_is_drawn_in_one_chart() -> None:

@@ -1,0 +1,215 @@
+"""Evaluating a run: reads the test sets, translates and scores them, writes the results.
+
+What is read before TensorFlow starts is read first: a mistake is reported within a second.
+"""
+
+import dataclasses
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, NamedTuple
+
+from absl import logging
+
+from model.config import SearchConfig
+from pipeline.common.errors import UserError
+from pipeline.common.settings import as_flags, require, require_choice, require_range, setting
+from pipeline.common.storage import write_atomically
+from pipeline.corpora.catalog import CACHE_DIR, evaluation_part, fetch_part
+from pipeline.corpora.inputs import Text
+from pipeline.dataset.schema import Dataset, load_dataset
+from trainer.config import TrainedModels
+from trainer.data.raw_text import read_text
+from trainer.evaluation.result import (
+    CorpusScores,
+    EvaluatedWeights,
+    EvaluationResult,
+    result_path,
+    translations_path,
+)
+from trainer.runs.run_directory import Run, check_dataset
+from trainer.runtime.startup import start_tensorflow
+
+
+@dataclasses.dataclass(frozen=True)
+class EvaluationConfig:
+    """What to evaluate on, and what to compare with.
+
+    Raises:
+        ValueError: if a value is out of range.
+    """
+
+    split: tuple[str, ...] = setting(
+        ("test",),
+        "Test sets: dev or test of the dataset, or named ones, such as newstest2014, "
+        "newstest2014_filtered or multi30k_test2016.",
+    )
+    dataset_dir: str | None = setting(
+        None, "Dataset directory; the one that the run was trained on if not given."
+    )
+    cache_dir: str = setting(
+        CACHE_DIR, "Folder for downloads of named test sets; the same as pipeline.preprocess's."
+    )
+    resamples: int = setting(
+        1000,
+        "Bootstrap resamples of the sentences for 95 % confidence intervals and significance; 0 "
+        "for neither.",
+    )
+    tokenize: Literal["13a", "intl", "char", "zh", "none"] = setting(
+        "13a",
+        "SacreBLEU's tokenizer for BLEU: zh for Chinese, char for languages without spaces, none "
+        "for text that was tokenised before preprocessing.",
+    )
+    baseline_run_dir: str | None = setting(
+        None,
+        "Run that was evaluated on the same test sets; the significance of the difference is "
+        "tested by paired bootstrap resampling.",
+    )
+
+    def __post_init__(self) -> None:
+        require_range(self, "resamples", at_least=0)
+        require(self.resamples != 1, "0 or at least 2", as_flags(self, "resamples"))
+        require_choice(self, "tokenize")
+        require(
+            self.resamples > 0 or not self.baseline_run_dir,
+            "resamples of at least 2, for the significance of the difference",
+            as_flags(self, "baseline_run_dir", "resamples"),
+        )
+
+
+class EvaluationSet(NamedTuple):
+    """Raw sentences to translate, their references, and a baseline's translations if compared."""
+
+    source: list[str]
+    references: list[str]
+    baseline: list[str] | None = None
+
+
+class Evaluation(NamedTuple):
+    """A result, and the rows of evaluation-NAME.jsonl: `test_sets.translate_set`'s."""
+
+    result: EvaluationResult
+    rows: list[dict[str, Any]]
+
+
+def evaluate_run(
+    run: Run, models: TrainedModels, search: SearchConfig, config: EvaluationConfig
+) -> Iterator[Evaluation]:
+    """Translates and scores the test sets, one by one.
+
+    Args:
+        run: that of `models`, the first of an ensemble.
+        models: which weights.
+        search: how to translate.
+        config: on what, and how to score.
+
+    Raises:
+        UserError: a test set, a baseline's translations or a checkpoint is missing, or the dataset
+            has other subwords than the run.
+    """
+    dataset = load_dataset(config.dataset_dir or run.training.dataset_dir)
+    check_dataset(run, dataset)
+    test_sets = {name: _read_test_set(name, dataset, config) for name in config.split}
+
+    start_tensorflow(for_search=True)
+    from trainer.evaluation.test_sets import evaluate_loss, translate_set
+    from trainer.inference.translator import load_translator
+    from trainer.runtime.damage import damage_explained
+
+    translator, checkpoint = load_translator(run, models, search)
+    weights = EvaluatedWeights(
+        step=checkpoint.step,
+        averaged_steps=tuple(checkpoint.sources),
+        ensemble=models.ensemble,
+        train_seconds=round(checkpoint.train_seconds, 1),
+        dataset=dataset.fingerprint,
+    )
+    for name, test_set in test_sets.items():
+        losses = {}
+        if name in dataset.splits:
+            with damage_explained(dataset):
+                losses = evaluate_loss(translator.models, dataset, name)
+        rows = translate_set(translator, test_set.source, test_set.references)
+        translations = [row["translation"] for row in rows]
+        language = run.data["target_language"]
+        scores = score_translations(test_set, translations, config, language=language)
+        yield Evaluation(EvaluationResult(name, len(rows), scores, weights, search, **losses), rows)
+
+
+def write_evaluation(run: Run, evaluation: Evaluation) -> None:
+    """Writes evaluation-NAME.json and evaluation-NAME.jsonl into the run directory."""
+    result, rows = evaluation
+    lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    table = json.dumps(result.to_json(), indent=1) + "\n"
+    for path, text in (
+        (translations_path(run.directory, result.split), lines),
+        (result_path(run.directory, result.split), table),
+    ):
+        write_atomically(str(path), text.encode())
+        logging.info("written: %s", path)
+
+
+def score_translations(
+    test_set: EvaluationSet, translations: Sequence[str], config: EvaluationConfig, *, language: str
+) -> CorpusScores:
+    """Scores translations of a test set by every metric, and compares them with the baseline's."""
+    from trainer.evaluation.metrics import compare_corpora, score_by_length, score_corpus
+
+    source, references, baseline = test_set
+    tokenizer, resamples = config.tokenize, config.resamples
+    metrics = score_corpus(
+        translations, references, language=language, bleu_tokenizer=tokenizer, resamples=resamples
+    )
+    by_length = score_by_length(source, translations, references, bleu_tokenizer=tokenizer)
+    scores = CorpusScores(metrics, tuple(by_length))
+    if baseline is None:
+        return scores
+    beside_baseline = compare_corpora(
+        translations,
+        baseline,
+        references,
+        language=language,
+        bleu_tokenizer=tokenizer,
+        resamples=resamples,
+    )
+    return dataclasses.replace(scores, beside_baseline=beside_baseline)
+
+
+def _read_test_set(name: str, dataset: Dataset, config: EvaluationConfig) -> EvaluationSet:
+    """Reads dev or test of the dataset or downloads a named test set; reads the baseline."""
+    if name in ("dev", "test"):
+        source, references = read_text(dataset, name)
+    else:
+        source, references = _read_named(name, dataset, config.cache_dir)
+    if not config.baseline_run_dir:
+        return EvaluationSet(source, references)
+    return EvaluationSet(source, references, _read_baseline(config.baseline_run_dir, name, source))
+
+
+def _read_named(name: str, dataset: Dataset, cache_dir: str) -> tuple[list[str], list[str]]:
+    languages = dataset.source_language, dataset.target_language
+    try:
+        part = evaluation_part(name, *languages)
+    except UserError as error:
+        raise UserError(f"--split: {error}, or dev or test of the dataset") from error
+    texts = fetch_part(part, *languages, cache_dir)
+    return _read_lines(texts.source), _read_lines(texts.target)
+
+
+def _read_lines(text: Text) -> list[str]:
+    return [line.decode().rstrip("\r\n") for line in text.read()]
+
+
+def _read_baseline(run_dir: str, name: str, source: list[str]) -> list[str]:
+    """Returns the translations of a test set that the evaluation of another run wrote."""
+    path = translations_path(run_dir, name)
+    if not path.exists():
+        raise UserError(
+            f"no {path}: evaluate the baseline first with "
+            f"python -m trainer.evaluate --run_dir={run_dir} --split={name}"
+        )
+    rows = [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
+    if [row["source"] for row in rows] != source:
+        raise UserError(
+            f"{path} is of another test set than {name} of this dataset: evaluate again"
+        )
+    return [row["translation"] for row in rows]

@@ -1,0 +1,215 @@
+"""The result of an evaluation: what evaluation-NAME.json holds, as a type and as text."""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from model.config import SearchConfig
+from pipeline.common.errors import UserError
+
+_NESTED = ("metrics", "bleu_by_length", "beside_baseline")
+
+
+@dataclasses.dataclass(frozen=True)
+class MetricScore:
+    """The score of a corpus.
+
+    low, high: 95 % confidence interval by bootstrap resampling; None without resampling.
+    signature: sacreBLEU's description of the metric, to be published with the score.
+    """
+
+    score: float
+    low: float | None
+    high: float | None
+    signature: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Significance:
+    """A score compared with the score of baseline translations of the same source.
+
+    p_value: probability of so large a difference by chance (paired bootstrap resampling, Koehn
+        2004).
+    """
+
+    score: float
+    baseline: float
+    p_value: float
+
+
+@dataclasses.dataclass(frozen=True)
+class LengthBin:
+    """BLEU of the sentences with `shortest` to `longest` words, split at spaces, in the source.
+
+    longest: None for no upper bound.
+    """
+
+    shortest: int
+    longest: int | None
+    sentences: int
+    bleu: float
+
+
+@dataclasses.dataclass(frozen=True)
+class CorpusScores:
+    """Everything that is computed from translations and references alone.
+
+    metrics: by name, `bleu` among them.
+    bleu_by_length: BLEU by words of the source.
+    beside_baseline: comparison with another run's translations by metric; empty without one.
+    """
+
+    metrics: Mapping[str, MetricScore]
+    bleu_by_length: tuple[LengthBin, ...]
+    beside_baseline: Mapping[str, Significance] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class EvaluatedWeights:
+    """Which weights were evaluated.
+
+    step: update that they were saved after.
+    averaged_steps: steps of the checkpoints that were averaged.
+    ensemble: run directories of the other models, if there are any.
+    train_seconds: time that they were trained for.
+    dataset: fingerprint of the dataset whose subwords they use.
+    """
+
+    step: int
+    averaged_steps: tuple[int, ...]
+    ensemble: tuple[str, ...]
+    train_seconds: float
+    dataset: str
+
+
+@dataclasses.dataclass(frozen=True)
+class EvaluationResult:
+    """The scores of a model on one test set.
+
+    split: name of the test set.
+    sentences: their number.
+    scores: of the translations.
+    weights: which were evaluated.
+    search: how translations were searched for.
+    nll: nats per target token by teacher forcing; None if the set is not part of the dataset.
+    perplexity: its exponential.
+    """
+
+    split: str
+    sentences: int
+    scores: CorpusScores
+    weights: EvaluatedWeights
+    search: SearchConfig
+    nll: float | None = None
+    perplexity: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns JSON values; the fields of `weights` and `search` are keys of their own."""
+        scores = self.scores
+        bleu = scores.metrics["bleu"]
+        values: dict[str, Any] = {
+            "split": self.split,
+            "sacrebleu": bleu.score,
+            "signature": bleu.signature,
+            "sentences": self.sentences,
+            "metrics": _to_dicts(scores.metrics),
+            "bleu_by_length": [dataclasses.asdict(group) for group in scores.bleu_by_length],
+        }
+        if scores.beside_baseline:
+            values["beside_baseline"] = _to_dicts(scores.beside_baseline)
+        if self.nll is not None:
+            values |= {"nll": self.nll, "perplexity": self.perplexity}
+        return values | dataclasses.asdict(self.weights) | dataclasses.asdict(self.search)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "EvaluationResult":
+        """Returns the result that `to_json` gave; settings of search that it lacks are defaults.
+
+        Raises:
+            KeyError, TypeError: a field is missing or unknown.
+        """
+        scores = CorpusScores(
+            {name: MetricScore(**fields) for name, fields in values["metrics"].items()},
+            tuple(LengthBin(**fields) for fields in values["bleu_by_length"]),
+            {
+                name: Significance(**fields)
+                for name, fields in values.get("beside_baseline", {}).items()
+            },
+        )
+        weights = {name: values[name] for name in _field_names(EvaluatedWeights)}
+        for name in ("averaged_steps", "ensemble"):
+            weights[name] = tuple(weights[name])
+        search = {name: values[name] for name in _field_names(SearchConfig) if name in values}
+        return cls(
+            split=values["split"],
+            sentences=values["sentences"],
+            scores=scores,
+            weights=EvaluatedWeights(**weights),
+            search=SearchConfig(**search),
+            nll=values.get("nll"),
+            perplexity=values.get("perplexity"),
+        )
+
+    def cells(self) -> dict[str, Any]:
+        """Returns the result as the cells of a column, by the names of the rows."""
+        cells = {
+            name: ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
+            for name, value in self.to_json().items()
+            if name not in _NESTED
+        }
+        for name, metric in self.scores.metrics.items():
+            interval = format_interval(metric)
+            cells[name] = f"{metric.score:.2f}" + (f" ({interval})" if interval else "")
+        for group in self.scores.bleu_by_length:
+            cells[f"bleu, {format_words(group)} words"] = (
+                f"{group.bleu:.2f} ({group.sentences} sentences)"
+            )
+        for name, compared in self.scores.beside_baseline.items():
+            change = compared.score - compared.baseline
+            cells[f"{name} beside the baseline"] = f"{change:+.2f} (p = {compared.p_value:.4f})"
+        return cells
+
+
+def result_path(run_dir: str | Path, split: str) -> Path:
+    """Returns where a run keeps its result on a test set."""
+    return Path(run_dir) / f"evaluation-{split}.json"
+
+
+def translations_path(run_dir: str | Path, split: str) -> Path:
+    """Returns where a run keeps its translations of a test set, one JSON object a line."""
+    return Path(run_dir) / f"evaluation-{split}.jsonl"
+
+
+def read_result(path: Path) -> EvaluationResult:
+    """Reads evaluation-NAME.json.
+
+    Raises:
+        UserError: another version of this project wrote it.
+    """
+    try:
+        return EvaluationResult.from_json(json.loads(path.read_text("utf-8")))
+    except (KeyError, TypeError, ValueError) as error:
+        raise UserError(
+            f"{path} is not a result of this version of trainer.evaluate ({error!r}): evaluate "
+            "again, or delete it"
+        ) from error
+
+
+def format_interval(metric: MetricScore) -> str:
+    """Returns the confidence interval, such as "26.90 to 27.72"; empty without one."""
+    return "" if metric.low is None else f"{metric.low:.2f} to {metric.high:.2f}"
+
+
+def format_words(group: LengthBin) -> str:
+    """Returns the lengths in a bin, such as "11 to 20", or "51 to …" for the longest."""
+    return f"{group.shortest} to {group.longest or '…'}"
+
+
+def _to_dicts(scores: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    return {name: dataclasses.asdict(score) for name, score in scores.items()}
+
+
+def _field_names(config: type) -> list[str]:
+    return [field.name for field in dataclasses.fields(config)]
