@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from apache_beam.options.pipeline_options import PipelineOptions
 
 from pipeline.common import storage
 from pipeline.common.errors import UserError
@@ -172,3 +173,11 @@ def test_file_systems_get_the_options_that_were_given() -> None:
         storage.connect({})
     storage.is_file("mem://bucket/x")
     assert MemoryFileSystem.options.get_all_options()["s3_endpoint_url"] is None
+
+
+def test_the_s3_client_behind_beam_is_where_empty_objects_look_for_it() -> None:
+    pytest.importorskip("boto3", reason="needs S3: pip install '.[aws]'")
+    from apache_beam.io.aws.s3io import S3IO
+
+    client = S3IO(options=PipelineOptions([], s3_region_name="us-east-1")).client.client
+    assert callable(client.put_object)
