@@ -30,12 +30,12 @@ def main(_: list[str]) -> int:
     start_tensorflow(for_training=training)
     from trainer.runtime.damage import damage_explained
     from trainer.runtime.error_messages import failures_explained
-    from trainer.training.dry_run import rehearse
+    from trainer.training.dry_run import estimate_training
     from trainer.training.loop import train
 
     with damage_explained(dataset), failures_explained(training):
         if training.dry_run:
-            print(rehearse(transformer, training, search, dataset))
+            print(estimate_training(transformer, training, search, dataset))
             return 0
         finished = train(transformer, training, search, dataset)
     if not finished:

@@ -65,7 +65,7 @@ def profile_steps(dataset_dir: Path, size: Size, precision: str, folder: Path) -
     from trainer.config import TrainingConfig
     from trainer.data.input_pipeline import distribute, training_batches
     from trainer.runs.run_directory import open_run
-    from trainer.training.loop import make_learner, make_training_buckets
+    from trainer.training.loop import make_training_buckets, make_training_model
 
     if precision != "none":
         keras.config.set_dtype_policy(f"mixed_{precision}")
@@ -77,15 +77,15 @@ def profile_steps(dataset_dir: Path, size: Size, precision: str, folder: Path) -
     )
     dataset = load_dataset(dataset_dir)
     config = TransformerConfig(dropout=DROPOUT, **size.architecture())
-    learner = make_learner(open_run(config, training, SearchConfig(), dataset))
+    training_model = make_training_model(open_run(config, training, SearchConfig(), dataset))
     strategy = tf.distribute.get_strategy()
     buckets = make_training_buckets(training, dataset, strategy)
     batches = iter(cast(Any, distribute(training_batches(buckets, seed=1), strategy)))
     for _ in range(WARM_UP_STEPS):
-        learner.train_on_next(batches)
+        training_model.train_on_next(batches)
     tf.profiler.experimental.start(str(folder))
     for _ in range(STEPS):
-        learner.train_on_next(batches)
+        training_model.train_on_next(batches)
     tf.profiler.experimental.stop()
 
 

@@ -149,7 +149,7 @@ def measure_machine(dataset_dir: Path) -> Machine:
 
 def operations_per_token(size: Size, dataset_dir: Path) -> float:
     """Returns the operations that training needs for a real token, of pairs of mean length."""
-    from trainer.training.flops import training_flops
+    from trainer.training.flops import update_flops
 
     dataset = load_dataset(dataset_dir)
     shards = dataset.splits["train"].shards
@@ -158,7 +158,7 @@ def operations_per_token(size: Size, dataset_dir: Path) -> float:
     target = round(sum(shard.target_tokens for shard in shards) / pairs)
     config = TransformerConfig(**size.architecture())
     vocabulary = dataset.vocabularies["target"].size
-    return training_flops(config, vocabulary, (1, source, target)) / (source + target)
+    return update_flops(config, vocabulary, (1, source, target)) / (source + target)
 
 
 if __name__ == "__main__":

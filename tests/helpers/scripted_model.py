@@ -1,4 +1,4 @@
-"""A stand-in for the learner, whose figures are given, for tests of what happens around updates."""
+"""A stand-in for the training model with scripted figures, for tests of callbacks."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,14 +10,14 @@ import tensorflow as tf
 from trainer.config import TrainingConfig
 from trainer.runs.checkpoints import list_checkpoints
 from trainer.runs.metrics_log import MetricsWriter
-from trainer.training.callbacks import Checkpointing, Telemetry
+from trainer.training.callbacks import Checkpointing, MetricsLogging
 
 COLUMNS = ("loss", "nll", "source_tokens", "target_tokens", "loss_scale")
 PLAIN = (2.0, 1.0, 10.0, 10.0, 1.0)
 Row = tuple[float, ...]
 
 
-class ScriptedLearner(keras.Model):
+class ScriptedModel(keras.Model):
     """Reports for update n the figures of row n, and changes nothing but the count of updates."""
 
     programs = 1
@@ -57,16 +57,18 @@ class AfterUpdate(keras.callbacks.Callback):
         self._function(batch + 1)
 
 
-def fit(learner: ScriptedLearner, updates: int, *used: keras.callbacks.Callback) -> None:
+def fit(training_model: ScriptedModel, updates: int, *used: keras.callbacks.Callback) -> None:
     data = tf.data.Dataset.from_tensors(tf.zeros((1,))).repeat()
-    learner.fit(data, steps_per_epoch=updates, callbacks=list(used), verbose=0, shuffle=False)
+    training_model.fit(
+        data, steps_per_epoch=updates, callbacks=list(used), verbose=0, shuffle=False
+    )
 
 
-def telemetry(
+def metrics_logging(
     writer: MetricsWriter, *, train_steps: int, every_steps: int, peak_flops: float = 1.0
-) -> Telemetry:
+) -> MetricsLogging:
     """Reports as in training, with as many operations as there are positions in a batch."""
-    return Telemetry(
+    return MetricsLogging(
         writer,
         train_steps=train_steps,
         every_steps=every_steps,

@@ -12,7 +12,7 @@ from model.config import TransformerConfig
 from model.transformer import Transformer
 from trainer.data.input_pipeline import distribute
 from trainer.training.learning_rate import LearningRateSchedule
-from trainer.training.train_step import Learner
+from trainer.training.train_step import TrainingModel
 
 Trained = tuple[list[dict[str, float]], list[np.ndarray]]
 
@@ -22,7 +22,7 @@ STEPS = 3
 
 
 class GradientDescent(keras.optimizers.SGD):
-    """Takes gradients summed over replicas by the learner, as `training.optimizer.Adam` does."""
+    """Takes gradients that are summed over replicas already, as `training.optimizer.Adam` does."""
 
     def _all_reduce_sum_gradients(self, grads_and_vars: list) -> list:
         return grads_and_vars
@@ -57,13 +57,15 @@ def train(
     keras.config.set_dtype_policy(precision)
     try:
         with strategy.scope():
-            learner = Learner(
+            training_model = TrainingModel(
                 Transformer(config, VOCABULARY),
                 label_smoothing=0.1,
                 gradient_accumulation=gradient_accumulation,
                 compile_gradients=compiled,
             )
-            learner.compile(optimizer=GradientDescent(), jit_compile=False, auto_scale_loss=False)
+            training_model.compile(
+                optimizer=GradientDescent(), jit_compile=False, auto_scale_loss=False
+            )
     finally:
         keras.config.set_dtype_policy("float32")
     figures: list[dict[str, float]] = []
@@ -72,16 +74,16 @@ def train(
     )
     several = [tf.data.Dataset.from_tensors(batch) for batch in uneven_batches()]
     batches = functools.reduce(tf.data.Dataset.concatenate, several)
-    learner.fit(
+    training_model.fit(
         distribute(batches, strategy),
         steps_per_epoch=STEPS,
         shuffle=False,
         verbose=0,
         callbacks=[LearningRateSchedule(model_dim=16, warmup_steps=1, scale=4.0), record],
     )
-    assert learner.programs == (2 if compiled else 1)  # lengths 5 and 9
-    assert learner.batch_shape == (PAIRS, 5, 5)  # of the last global batch
-    weights = learner.transformer.trainable_variables
+    assert training_model.programs == (2 if compiled else 1)  # lengths 5 and 9
+    assert training_model.batch_shape == (PAIRS, 5, 5)  # of the last global batch
+    weights = training_model.transformer.trainable_variables
     return figures, [keras.ops.convert_to_numpy(weight) for weight in weights]
 
 

@@ -22,10 +22,10 @@ from pipeline.dataset.schema import load_dataset
 from tests.helpers.commands import start
 from tests.helpers.preprocessing import build
 from trainer.config import TrainingConfig
-from trainer.runs.run_directory import alone_in, load_run, open_run
+from trainer.runs.run_directory import load_run, lock_run_directory, open_run
 from trainer.training import finalize, loop
-from trainer.training.loop import prepare_learner
-from trainer.training.train_step import Learner
+from trainer.training.loop import prepare_training_model
+from trainer.training.train_step import TrainingModel
 
 TRANSFORMER: dict[str, Any] = {
     "num_layers": 1,
@@ -72,13 +72,13 @@ def test_a_mirrored_run_stops_resumes_and_finishes(
     )
     monkeypatch.setattr(loop, "make_strategy", lambda: strategy)
     monkeypatch.setattr(finalize, "evaluate_dev", lambda *_: {"perplexity": 9.0, "bleu": 3.0})
-    learners: list[Learner] = []
+    training_models: list[TrainingModel] = []
 
-    def prepare(*arguments: Any) -> Learner:
-        learners.append(prepare_learner(*arguments))
-        return learners[-1]
+    def prepare(*arguments: Any) -> TrainingModel:
+        training_models.append(prepare_training_model(*arguments))
+        return training_models[-1]
 
-    monkeypatch.setattr(loop, "prepare_learner", prepare)
+    monkeypatch.setattr(loop, "prepare_training_model", prepare)
 
     def train(steps: int) -> bool:
         config = TrainingConfig(
@@ -101,8 +101,8 @@ def test_a_mirrored_run_stops_resumes_and_finishes(
     assert [row["step"] for row in rows if "dev/bleu" in row] == [4]
     result = json.loads((tmp_path / "run/train.json").read_text())
     assert result["averaged_steps"] == [2, 4]
-    for learner in learners:  # fresh and resumed, each replica drops other units
-        for state in learner.transformer.non_trainable_variables:
+    for training_model in training_models:  # fresh and resumed, each replica drops other units
+        for state in training_model.transformer.non_trainable_variables:
             one, two = strategy.experimental_local_results(state.value)
             assert list(two - one) == [1, 0]
 
@@ -140,7 +140,7 @@ def test_a_run_that_gains_no_more_ends_early_and_is_finished(
 def test_a_run_in_use_is_not_written_to_by_another(dataset_dir: Path, tmp_path: Path) -> None:
     config = TrainingConfig(dataset_dir=str(dataset_dir), run_dir=str(tmp_path / "run"))
     dataset, other = load_dataset(dataset_dir), TransformerConfig(**{**TRANSFORMER, "num_heads": 4})
-    with alone_in(config.run_dir):
+    with lock_run_directory(config.run_dir):
         run = open_run(TransformerConfig(**TRANSFORMER), config, SearchConfig(), dataset)
         with pytest.raises(UserError, match="another process is training in"):
             loop.train(other, config, SearchConfig(), dataset)

@@ -16,7 +16,7 @@ from trainer.runs.run_directory import Run
 
 if TYPE_CHECKING:
     from trainer.inference.translator import Translator
-    from trainer.training.train_step import Learner
+    from trainer.training.train_step import TrainingModel
 
 TINY = TransformerConfig(num_layers=1, model_dim=16, feed_forward_dim=24, num_heads=2)
 
@@ -76,16 +76,16 @@ def tiny_run(make_run: Callable[..., Run], tiny_dataset: Dataset) -> Run:
 
 
 @pytest.fixture
-def make_learner(
+def make_training_model(
     make_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
-) -> "Callable[..., Learner]":
-    """Makes a tiny learner from an architecture and settings of `TrainingConfig`."""
+) -> "Callable[..., TrainingModel]":
+    """Makes a tiny training model from an architecture and settings of `TrainingConfig`."""
     from trainer.training import loop
 
     def make(
         transformer: TransformerConfig = TINY, *, parts_at_once: int = 1, **settings: Any
-    ) -> "Learner":
+    ) -> "TrainingModel":
         monkeypatch.setattr(loop, "parts_at_once", lambda _: parts_at_once)
-        return loop.make_learner(make_run(transformer, **settings))
+        return loop.make_training_model(make_run(transformer, **settings))
 
     return make

@@ -12,7 +12,7 @@ from tests.helpers.commands import refuse, succeed
 from tests.helpers.experiments import differences
 from trainer.paper.flagfiles import read_flagfiles
 from trainer.paper.parameter_counts import Comparison, compare, count_parameters, format_comparisons
-from trainer.paper.results import BASE, TABLE_3, PaperRow, training_flops
+from trainer.paper.results import BASE, TABLE_3, PaperRow, estimate_paper_flops
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -138,11 +138,11 @@ def test_counting_gives_the_number_of_weights_of_the_model_itself() -> None:
 
 def test_flops_are_time_times_gpus_times_what_a_p100_does() -> None:
     """§6.1, footnote 5: 9.5 TFLOPS; §5.2: 8 of them for 12 hours, and for 3.5 days."""
-    assert training_flops(1) == pytest.approx(60 * 60 * 8 * 9.5e12)
+    assert estimate_paper_flops(1) == pytest.approx(60 * 60 * 8 * 9.5e12)
     listed = {name(row): (row.train_hours, row.train_flops) for row in TABLE_3 if row.train_hours}
     assert listed == {"base": (12, 3.3e18), "big": (3.5 * 24, 2.3e19)}
     for hours, flops in listed.values():
-        assert f"{training_flops(hours or 0):.1e}" == f"{flops:.1e}"
+        assert f"{estimate_paper_flops(hours or 0):.1e}" == f"{flops:.1e}"
 
 
 def test_the_table_has_a_dash_where_the_paper_says_nothing() -> None:

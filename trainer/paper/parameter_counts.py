@@ -9,7 +9,7 @@ import keras
 from model.config import TransformerConfig
 from model.transformer import Transformer
 from pipeline.common.tables import format_table
-from trainer.paper.results import BASE, PaperRow, training_flops
+from trainer.paper.results import BASE, PaperRow, estimate_paper_flops
 
 _HEADER = (
     "row",
@@ -89,7 +89,7 @@ def _cells(comparison: Comparison) -> tuple[str, ...]:
         _format("{:+.0f}", theirs),
         _format("{:+.2f}", ours),
         _format("{:.1e}", row.train_flops),
-        _format("{:.2e}", training_flops(row.train_hours) if row.train_hours else None),
+        _format("{:.2e}", estimate_paper_flops(row.train_hours) if row.train_hours else None),
     )
 
 

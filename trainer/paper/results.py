@@ -59,7 +59,7 @@ _GPUS = 8
 _P100_FLOPS_PER_SECOND = 9.5e12
 
 
-def training_flops(hours: float) -> float:
+def estimate_paper_flops(hours: float) -> float:
     """Estimates the floating-point operations of a training as the paper does (§6.1).
 
     That is time · number of GPUs · what one sustains in single precision, for its 8 P100 at 9.5

@@ -102,7 +102,7 @@ def read_arrays(checkpoint: Checkpoint, name: str) -> Arrays:
         raise _damaged(path, error) from error
 
 
-def read_description(path: Path) -> Checkpoint:
+def read_checkpoint(path: Path) -> Checkpoint:
     """Reads which checkpoint is in a folder.
 
     Raises:
@@ -121,7 +121,7 @@ def list_folder(folder: Path) -> list[Checkpoint]:
     checkpoints = []
     for path in sorted(folder.glob("step-*[0-9]")):
         try:
-            checkpoints.append(read_description(path))
+            checkpoints.append(read_checkpoint(path))
         except UserError as error:
             logging.warning("skipped: %s", error)
     return checkpoints

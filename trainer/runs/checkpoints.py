@@ -21,7 +21,7 @@ from trainer.runs.checkpoint_files import (
     delete_checkpoint,
     list_folder,
     read_arrays,
-    read_description,
+    read_checkpoint,
     unfinished,
     write_checkpoint,
 )
@@ -31,20 +31,22 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 def save_checkpoint(
     run_dir: Path,
-    learner: keras.Model,
+    training_model: keras.Model,
     *,
     step: int,
     train_seconds: float,
     keep: int,
     interim: bool = False,
 ) -> Checkpoint:
-    """Saves a learner (its `transformer` and `optimizer`) and deletes all but the `keep` newest.
+    """Saves a training model's weights and state; deletes all but the `keep` newest checkpoints.
 
-    Checkpoints of later steps, which it was not resumed from as they are damaged, go too.
+    Checkpoints of later steps, which were damaged and hence not resumed from, are deleted too.
     """
     path = run_dir / "checkpoints" / f"step-{step:08d}"
     checkpoint = Checkpoint(path, step, train_seconds, interim)
-    write_checkpoint(checkpoint, _read(_weights(learner.transformer)), state=_read(_state(learner)))
+    write_checkpoint(
+        checkpoint, _read(_weights(training_model.transformer)), state=_read(_state(training_model))
+    )
     others = [other for other in list_checkpoints(run_dir) if other.step != step]
     regular = [other for other in others if other.step < step and not other.interim]
     surplus = [] if interim else regular[: max(len(regular) + 1 - keep, 0)]
@@ -76,7 +78,7 @@ def list_checkpoints(run_dir: Path) -> list[Checkpoint]:
     return list_folder(run_dir / "checkpoints")
 
 
-def restore_latest(run_dir: Path, learner: keras.Model) -> Checkpoint | None:
+def restore_latest(run_dir: Path, training_model: keras.Model) -> Checkpoint | None:
     """Restores the newest checkpoint that can be read, and returns it; None when there is none.
 
     Raises:
@@ -88,8 +90,8 @@ def restore_latest(run_dir: Path, learner: keras.Model) -> Checkpoint | None:
         except UserError as error:
             logging.warning("skipped: %s", error)
             continue
-        _assign(_weights(learner.transformer), weights, checkpoint.path)
-        _assign(_state(learner), state, checkpoint.path)
+        _assign(_weights(training_model.transformer), weights, checkpoint.path)
+        _assign(_state(training_model), state, checkpoint.path)
         return checkpoint
     folder = run_dir / "checkpoints"
     if found := len(list(folder.glob("step-*[0-9]"))):
@@ -163,7 +165,7 @@ def find_checkpoint(run_dir: Path, name: str) -> Checkpoint:
     averaged = run_dir / "averaged"
     checkpoints, best = list_checkpoints(run_dir), list_best(run_dir)
     if name in ("averaged", "auto") and averaged.is_dir():
-        return read_description(averaged)
+        return read_checkpoint(averaged)
     if name == "best" and best:
         return best[0]
     if name in ("last", "auto") and checkpoints:
@@ -182,13 +184,13 @@ def _weights(transformer: Transformer) -> dict[str, keras.Variable]:
     return {variable.path: variable for variable in transformer.trainable_variables}
 
 
-def _state(learner: keras.Model) -> dict[str, keras.Variable]:
+def _state(training_model: keras.Model) -> dict[str, keras.Variable]:
     """All but the weights; random state by order, as Keras numbers its names per process."""
-    random = learner.transformer.non_trainable_variables
-    scaling = learner.loss_scale.variables if learner.loss_scale else []
-    return {variable.path: variable for variable in [*learner.optimizer.variables, *scaling]} | {
-        f"random/{i}": variable for i, variable in enumerate(random)
-    }
+    random = training_model.transformer.non_trainable_variables
+    scaling = training_model.loss_scale.variables if training_model.loss_scale else []
+    return {
+        variable.path: variable for variable in [*training_model.optimizer.variables, *scaling]
+    } | {f"random/{i}": variable for i, variable in enumerate(random)}
 
 
 def _read(variables: dict[str, keras.Variable]) -> Arrays:

@@ -70,7 +70,7 @@ def open_run(
         UserError: if the directory holds a run of another configuration or of other data, that
             has saved something.
     """
-    run = describe_run(transformer, training, search, dataset)
+    run = configure_run(transformer, training, search, dataset)
     directory = run.directory
     saved = (directory / name for name in ("checkpoints", "best", "averaged"))
     if (directory / "run.json").exists() and any(path.exists() for path in saved):
@@ -87,7 +87,7 @@ def open_run(
 
 
 @contextlib.contextmanager
-def alone_in(run_dir: str) -> Iterator[None]:
+def lock_run_directory(run_dir: str) -> Iterator[None]:
     """Keeps other processes, on file systems that have locks, from training in a run directory.
 
     Raises:
@@ -110,7 +110,7 @@ def alone_in(run_dir: str) -> Iterator[None]:
         yield
 
 
-def describe_run(
+def configure_run(
     transformer: TransformerConfig,
     training: TrainingConfig,
     search: SearchConfig,

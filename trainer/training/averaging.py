@@ -6,7 +6,7 @@ from typing import NamedTuple
 from trainer.runs.checkpoint_files import Arrays, Checkpoint
 from trainer.runs.checkpoints import list_best, list_checkpoints, mean_weights
 from trainer.runs.run_directory import Run
-from trainer.training.train_step import Learner
+from trainer.training.train_step import TrainingModel
 
 
 class Candidate(NamedTuple):
@@ -17,14 +17,14 @@ class Candidate(NamedTuple):
     sources: tuple[int, ...]
 
 
-def make_candidates(run: Run, learner: Learner) -> Iterator[Candidate]:
+def make_candidates(run: Run, training_model: TrainingModel) -> Iterator[Candidate]:
     """Yields the weights that `--average` asks for; for auto, all that there can be.
 
     They are made one at a time, to need no more memory than two.
 
     Args:
         run: a run with a checkpoint.
-        learner: at the state of the newest one, for the moving average.
+        training_model: at the state of the newest one, for the moving average.
 
     Raises:
         UserError: if checkpoints belong to different configurations.
@@ -41,8 +41,8 @@ def make_candidates(run: Run, learner: Learner) -> Iterator[Candidate]:
     if "last" in wanted:
         yield _average("last", regular[-config.average_checkpoints :])
     if "ema" in wanted and config.ema_decay:
-        variables = learner.transformer.trainable_variables
-        yield Candidate("ema", learner.optimizer.averaged_weights(variables), ())
+        variables = training_model.transformer.trainable_variables
+        yield Candidate("ema", training_model.optimizer.averaged_weights(variables), ())
     if "none" in wanted:
         yield _average("none", saved[-1:])
 

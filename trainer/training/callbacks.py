@@ -36,7 +36,7 @@ class StepCallback(keras.callbacks.Callback):
         """Does the callback's work after update number `self.step`."""
 
 
-class Telemetry(StepCallback):
+class MetricsLogging(StepCallback):
     """Reports what `every_steps` updates came to, in `metrics.jsonl`, TensorBoard and the terminal.
 
     Averages over target tokens: `loss` (smoothed) and `nll` (plain), nats per token, and

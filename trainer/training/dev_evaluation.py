@@ -65,7 +65,7 @@ class DevEvaluation(StepCallback):
         self._show(self.step)
         figures = "  ".join(f"{name} {value:.3f}" for name, value in values.items())
         logging.info("dev at step %d: %s", self.step, figures)
-        if gains_no_more(self._bleu, config):
+        if should_stop_early(self._bleu, config):
             logging.info(
                 "ending: %d evaluations without a better BLEU", count_since_best(self._bleu)
             )
@@ -93,7 +93,7 @@ def show_samples(
         writer.write_image(step, f"attention/{kind}", attention_image(seen.maps, kind))
 
 
-def gains_no_more(bleu: Sequence[float], config: TrainingConfig) -> bool:
+def should_stop_early(bleu: Sequence[float], config: TrainingConfig) -> bool:
     """Returns whether the evaluations so far, in order, are a reason to end training early."""
     patience = config.early_stopping_patience
     return patience > 0 and count_since_best(bleu) >= patience

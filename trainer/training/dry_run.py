@@ -10,12 +10,12 @@ from pipeline.common.progress import format_duration
 from pipeline.dataset.schema import Dataset
 from trainer.config import TrainingConfig
 from trainer.data.input_pipeline import distribute, steps_per_epoch, training_batches
-from trainer.runs.run_directory import describe_run
+from trainer.runs.run_directory import configure_run
 from trainer.runtime.strategy import make_strategy
-from trainer.training.loop import make_training_buckets, prepare_learner
+from trainer.training.loop import make_training_buckets, prepare_training_model
 
 
-def rehearse(
+def estimate_training(
     transformer: TransformerConfig,
     training: TrainingConfig,
     search: SearchConfig,
@@ -29,19 +29,23 @@ def rehearse(
     """
     strategy = make_strategy()
     buckets = make_training_buckets(training, dataset, strategy)
-    learner = prepare_learner(describe_run(transformer, training, search, dataset), strategy)
+    training_model = prepare_training_model(
+        configure_run(transformer, training, search, dataset), strategy
+    )
     widest = max(buckets, key=lambda bucket: max(bucket.shape))
     iterator = iter(distribute(training_batches([widest], seed=training.seed), strategy))  # type: ignore[call-overload]
     for _ in range(2):
         start = time.monotonic()
-        logs = {name: float(value) for name, value in learner.train_on_next(iterator).items()}
+        logs = {
+            name: float(value) for name, value in training_model.train_on_next(iterator).items()
+        }
         seconds = time.monotonic() - start
     tokens = logs["source_tokens"] + logs["target_tokens"]
     epochs = training.train_steps / steps_per_epoch(buckets)
     source, target = widest.shape
     return "\n".join(
         (
-            f"parameters  {learner.transformer.count_params():,}",
+            f"parameters  {training_model.transformer.count_params():,}",
             f"batch       {widest.batch_size} rows of {source} × {target} tokens on "
             f"{strategy.num_replicas_in_sync} replica(s) in {training.gradient_accumulation} "
             f"part(s); the widest of {len(buckets)} buckets",

@@ -12,22 +12,24 @@ from trainer.runs.checkpoints import assign_weights, list_checkpoints, save_aver
 from trainer.runs.metrics_log import read_metric
 from trainer.runs.run_directory import Run
 from trainer.training.averaging import Candidate, make_candidates
-from trainer.training.dev_evaluation import evaluate_dev, gains_no_more
-from trainer.training.train_step import Learner
+from trainer.training.dev_evaluation import evaluate_dev, should_stop_early
+from trainer.training.train_step import TrainingModel
 
 
-def finish(run: Run, learner: Learner, translator: Translator, dataset: Dataset) -> None:
+def finish(
+    run: Run, training_model: TrainingModel, translator: Translator, dataset: Dataset
+) -> None:
     """Scores the candidates that `--average` names on dev, and keeps the best in `averaged/`.
 
     The best has the highest BLEU; of equals, such as the zeros of a short run, the lowest
     perplexity. Writes `train.json`; the model is left with the weights of the last candidate.
     """
     last = list_checkpoints(run.directory)[-1]
-    candidates = make_candidates(run, learner)
+    candidates = make_candidates(run, training_model)
     chosen = next(candidates)
-    scores = {chosen.name: _score(run, chosen, learner, translator, dataset)}
+    scores = {chosen.name: _score(run, chosen, training_model, translator, dataset)}
     for candidate in candidates:
-        scores[candidate.name] = _score(run, candidate, learner, translator, dataset)
+        scores[candidate.name] = _score(run, candidate, training_model, translator, dataset)
         if _merit(scores[candidate.name]) > _merit(scores[chosen.name]):
             chosen = candidate
     save_averaged(run.directory, chosen.weights, last, sources=chosen.sources)
@@ -43,7 +45,9 @@ def finish(run: Run, learner: Learner, translator: Translator, dataset: Dataset)
     write_atomically(
         str(run.directory / "train.json"), (json.dumps(result, indent=1) + "\n").encode()
     )
-    logging.info("kept: %s; trained for %s", _describe(chosen), format_duration(last.train_seconds))
+    logging.info(
+        "kept: %s; trained for %s", _name_candidate(chosen), format_duration(last.train_seconds)
+    )
     logging.info("next: python -m trainer.evaluate --run_dir=%s", run.directory)
 
 
@@ -62,17 +66,21 @@ def finished_steps(run: Run) -> int | None:
     if steps >= run.training.train_steps:
         return steps
     went_on = bool(saved) and saved[-1].step > steps
-    stopped = gains_no_more(read_metric(run.directory, "dev/bleu"), run.training)
+    stopped = should_stop_early(read_metric(run.directory, "dev/bleu"), run.training)
     return steps if stopped and not went_on else None
 
 
 def _score(
-    run: Run, candidate: Candidate, learner: Learner, translator: Translator, dataset: Dataset
+    run: Run,
+    candidate: Candidate,
+    training_model: TrainingModel,
+    translator: Translator,
+    dataset: Dataset,
 ) -> dict[str, float]:
-    assign_weights(learner.transformer, candidate.weights, run.directory)
+    assign_weights(training_model.transformer, candidate.weights, run.directory)
     values = evaluate_dev(run, translator, dataset)
     figures = f"perplexity {values['perplexity']:.3f}, BLEU {values['bleu']:.2f}"
-    logging.info("%s on dev: %s", _describe(candidate), figures)
+    logging.info("%s on dev: %s", _name_candidate(candidate), figures)
     return values
 
 
@@ -84,7 +92,7 @@ def _merit(scores: dict[str, float]) -> tuple[float, float]:
     return scores["bleu"], -scores["perplexity"]
 
 
-def _describe(candidate: Candidate) -> str:
+def _name_candidate(candidate: Candidate) -> str:
     if candidate.name == "ema":
         return "moving average"
     if candidate.name == "none":

@@ -13,7 +13,7 @@ _BUSY_SECONDS = 0.02  # a core; products that take longer measure no better
 _MEASURED_SECONDS = 0.3
 
 
-def training_flops(
+def update_flops(
     config: TransformerConfig, vocabulary_size: int, batch_shape: tuple[int, int, int]
 ) -> float:
     """Counts the operations of an update: three times those of `forward_flops`.

@@ -18,18 +18,23 @@ from trainer.inference.translator import Translator, make_transformer, make_tran
 from trainer.runs.checkpoint_files import Checkpoint
 from trainer.runs.checkpoints import delete_unfinished, restore_latest
 from trainer.runs.metrics_log import MetricsWriter, read_metric
-from trainer.runs.run_directory import Run, alone_in, open_run
+from trainer.runs.run_directory import Run, lock_run_directory, open_run
 from trainer.runtime.startup import parts_at_once
 from trainer.runtime.strategy import any_worker, is_chief, make_strategy, require_same_step
-from trainer.training.callbacks import Checkpointing, Telemetry
-from trainer.training.dev_evaluation import DevEvaluation, evaluate_dev, gains_no_more, show_samples
+from trainer.training.callbacks import Checkpointing, MetricsLogging
+from trainer.training.dev_evaluation import (
+    DevEvaluation,
+    evaluate_dev,
+    should_stop_early,
+    show_samples,
+)
 from trainer.training.finalize import finish, finished_steps
-from trainer.training.flops import measure_peak, training_flops
+from trainer.training.flops import measure_peak, update_flops
 from trainer.training.learning_rate import LearningRateSchedule
-from trainer.training.loss import wrong_probability
+from trainer.training.loss import smoothing_mass
 from trainer.training.optimizer import Adam
 from trainer.training.stopping import InputWatchdog, StopOnNonFinite, StopOnSignal, StopTogether
-from trainer.training.train_step import Learner
+from trainer.training.train_step import TrainingModel
 
 
 def train(
@@ -53,7 +58,7 @@ def train(
     if not is_chief(strategy):
         run = open_run(transformer, training, search, dataset, write=False)
         return _train(run, strategy, buckets, dataset)
-    with alone_in(training.run_dir):
+    with lock_run_directory(training.run_dir):
         run = open_run(transformer, training, search, dataset)
         delete_unfinished(run.directory)
         return _train(run, strategy, buckets, dataset)
@@ -66,21 +71,21 @@ def _train(
     if steps := finished_steps(run):
         logging.info("%s is finished: %d steps", run.directory, steps)
         return True
-    learner = prepare_learner(run, strategy)
-    checkpoint = restore_latest(run.directory, learner)
+    training_model = prepare_training_model(run, strategy)
+    checkpoint = restore_latest(run.directory, training_model)
     first_step = checkpoint.step if checkpoint else 0
     require_same_step(strategy, first_step)
-    learner.separate_dropout()
-    _describe(run, buckets, learner, first_step)
-    translator = make_translator(run, learner.transformer)
+    training_model.offset_dropout_seeds()
+    _log_start(run, buckets, training_model, first_step)
+    translator = make_translator(run, training_model.transformer)
     past_bleu = read_metric(run.directory, "dev/bleu", last_step=first_step)
-    ended = first_step >= training.train_steps or gains_no_more(past_bleu, training)
+    ended = first_step >= training.train_steps or should_stop_early(past_bleu, training)
     if not any_worker(strategy, ended) and not _fit(
-        run, learner, dataset, buckets, translator, checkpoint
+        run, training_model, dataset, buckets, translator, checkpoint
     ):
         return False
     if is_chief(strategy):
-        finish(run, learner, translator, dataset)
+        finish(run, training_model, translator, dataset)
     any_worker(strategy, False)  # so that none exits, which would disturb the chief, before it
     return True
 
@@ -95,22 +100,22 @@ def make_training_buckets(
     return make_buckets(dataset, "train", tokens_per_batch=tokens_per_batch, parts=parts)
 
 
-def prepare_learner(run: Run, strategy: tf.distribute.Strategy) -> Learner:
+def prepare_training_model(run: Run, strategy: tf.distribute.Strategy) -> TrainingModel:
     """Sets the seed and the precision, and makes the model on all replicas."""
     keras.utils.set_random_seed(run.training.seed)
     if run.training.mixed_precision != "none":
         keras.config.set_dtype_policy(f"mixed_{run.training.mixed_precision}")
     with strategy.scope():
-        return make_learner(run)
+        return make_training_model(run)
 
 
-def make_learner(run: Run) -> Learner:
+def make_training_model(run: Run) -> TrainingModel:
     """Makes the model and its optimizer (§5.3) with fresh weights, under the current strategy."""
     config = run.training
     transformer = make_transformer(run)
-    learner = Learner(
+    training_model = TrainingModel(
         transformer,
-        label_smoothing=wrong_probability(
+        label_smoothing=smoothing_mass(
             config.label_smoothing,
             over=config.label_smoothing_over,
             vocabulary_size=transformer.vocabulary_size,
@@ -120,10 +125,10 @@ def make_learner(run: Run) -> Learner:
         compile_gradients=config.jit_compile,
     )
     optimizer = Adam(config)
-    optimizer.build(learner.transformer.trainable_variables)
-    # The Learner compiles what can be compiled, and scales the loss.
-    learner.compile(optimizer=optimizer, jit_compile=False, auto_scale_loss=False)
-    return learner
+    optimizer.build(training_model.transformer.trainable_variables)
+    # TrainingModel itself compiles the gradients and scales the loss.
+    training_model.compile(optimizer=optimizer, jit_compile=False, auto_scale_loss=False)
+    return training_model
 
 
 def _on_one_processor() -> bool:
@@ -133,14 +138,14 @@ def _on_one_processor() -> bool:
 
 def _fit(
     run: Run,
-    learner: Learner,
+    training_model: TrainingModel,
     dataset: Dataset,
     buckets: list[Bucket],
     translator: Translator,
     checkpoint: Checkpoint | None,
 ) -> bool:
     """Trains up to `train_steps`; returns False if a signal came first."""
-    config, strategy = run.training, learner.distribute_strategy
+    config, strategy = run.training, training_model.distribute_strategy
     first_step = checkpoint.step if checkpoint else 0
     stop = StopOnSignal()
     callbacks: list[keras.callbacks.Callback] = [
@@ -153,16 +158,18 @@ def _fit(
         InputWatchdog(),
     ]
     if is_chief(strategy):
-        callbacks += _make_recorders(run, learner, dataset, translator, checkpoint)
+        callbacks += _make_recorders(run, training_model, dataset, translator, checkpoint)
     batches = training_batches(buckets, seed=config.seed, first_step=first_step)
-    learner.fit(
+    training_model.fit(
         distribute(batches, strategy),
         steps_per_epoch=config.train_steps - first_step,
         callbacks=[*callbacks, stop, StopTogether(strategy)],
         shuffle=False,
         verbose=0,
     )
-    logging.info("programs traced or compiled: %d, for %d buckets", learner.programs, len(buckets))
+    logging.info(
+        "programs traced or compiled: %d, for %d buckets", training_model.programs, len(buckets)
+    )
     if stop.received:
         logging.info("stopped by %s with a checkpoint saved", stop.received.name)
     return not any_worker(strategy, stop.received is not None)
@@ -170,7 +177,7 @@ def _fit(
 
 def _make_recorders(
     run: Run,
-    learner: Learner,
+    training_model: TrainingModel,
     dataset: Dataset,
     translator: Translator,
     checkpoint: Checkpoint | None,
@@ -179,14 +186,14 @@ def _make_recorders(
     config = run.training
     first_step = checkpoint.step if checkpoint else 0
     writer = MetricsWriter(run.directory, first_step)
-    model = learner.transformer
-    replicas = learner.distribute_strategy.num_replicas_in_sync
+    model = training_model.transformer
+    replicas = training_model.distribute_strategy.num_replicas_in_sync
     return [
-        Telemetry(
+        MetricsLogging(
             writer,
             train_steps=config.train_steps,
             every_steps=config.log_every_steps,
-            count_flops=lambda shape: training_flops(model.config, model.vocabulary_size, shape),
+            count_flops=lambda shape: update_flops(model.config, model.vocabulary_size, shape),
             peak_flops=replicas * measure_peak(model.compute_dtype),
         ),
         DevEvaluation(
@@ -203,12 +210,14 @@ def _make_recorders(
     ]
 
 
-def _describe(run: Run, buckets: list[Bucket], learner: Learner, first_step: int) -> None:
+def _log_start(
+    run: Run, buckets: list[Bucket], training_model: TrainingModel, first_step: int
+) -> None:
     logging.info(
         "%s: %.1f M parameters, %d %s, %d buckets, %.1f steps an epoch, steps %d to %d",
         run.directory,
-        learner.transformer.count_params() / 1e6,
-        learner.distribute_strategy.num_replicas_in_sync,
+        training_model.transformer.count_params() / 1e6,
+        training_model.distribute_strategy.num_replicas_in_sync,
         "GPU(s)" if tf.config.list_logical_devices("GPU") else "CPU",
         len(buckets),
         steps_per_epoch(buckets),

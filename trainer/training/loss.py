@@ -9,7 +9,7 @@ from pipeline.dataset.schema import PADDING_ID
 _LOGITS_AT_ONCE = 2**25  # 128 MiB of float32
 
 
-def wrong_probability(
+def smoothing_mass(
     label_smoothing: float, *, over: Literal["all", "wrong"], vocabulary_size: int
 ) -> float:
     """Returns the probability that smoothed targets give to all wrong subwords together.
@@ -40,7 +40,7 @@ def cross_entropy(
             in float32.
         matrix: float32 `[V, D]`, the output embedding.
         target: int `[B, T]`, padded with `PADDING_ID`.
-        label_smoothing: ε, 0 to 1: the `wrong_probability`.
+        label_smoothing: ε, 0 to 1: the `smoothing_mass`.
 
     Returns:
         Two float32 scalars, nats: the smoothed sum, which is differentiable, and the plain sum,

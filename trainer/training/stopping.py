@@ -69,8 +69,8 @@ class StopTogether(keras.callbacks.Callback):
 class StopOnNonFinite(StepCallback):
     """Stops when an update was not finite, or warns a few times, as `nan_policy` says.
 
-    The learner has left the weights as they were. Gradients that overflow because the loss was
-    scaled too much are no reason: the scale falls, down to 1.
+    The training model has skipped that update. Gradients that overflow while the loss is scaled are
+    expected and do not count: the scale falls, down to 1.
 
     Raises:
         UserError: naming step, bucket and learning rate; no checkpoint is saved from then on.

@@ -17,8 +17,8 @@ Logs = dict[str, tf.Tensor]
 BatchShape = tuple[int, int, int]
 
 
-class Learner(ModelHooks):
-    """Teaches a Transformer; one step gives the same update on any number of replicas.
+class TrainingModel(ModelHooks):
+    """A Transformer with its loss and update; a step is the same on any number of replicas.
 
     The loss is the sum over all target tokens of the global batch divided by their number, so it
     does not matter how padding falls on the replicas, nor in how many parts each computes its
@@ -32,7 +32,7 @@ class Learner(ModelHooks):
     weights; `finite`, 1 or 0; and `loss_scale`, 1 but under float16.
 
     Args:
-        transformer: the model to teach, made under the same strategy.
+        transformer: the model to train, made under the same strategy.
         label_smoothing: probability of all wrong subwords together (§5.4).
         gradient_accumulation: equal parts of a replica's batch that are computed one after
             another, to save memory.
@@ -54,7 +54,7 @@ class Learner(ModelHooks):
         parts_at_once: int = 1,
         compile_gradients: bool = False,
     ) -> None:
-        super().__init__(name="learner")
+        super().__init__(name="training_model")
         self.transformer = transformer
         self.label_smoothing = label_smoothing
         self.parts = gradient_accumulation * parts_at_once
@@ -77,7 +77,7 @@ class Learner(ModelHooks):
         """Programs made of the step so far: one for all shapes, or by XLA one for each bucket."""
         return len(self._shapes) if self._compile_gradients else self._traces
 
-    def separate_dropout(self) -> None:
+    def offset_dropout_seeds(self) -> None:
         """Lets each replica drop other units; to be called once, after restoring a checkpoint.
 
         A checkpoint holds the random state of the first replica, from which the others' follow.

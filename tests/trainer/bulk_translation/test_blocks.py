@@ -24,7 +24,7 @@ from trainer.config import TrainedModels
 from trainer.inference.batching import Translate
 from trainer.runs.checkpoints import save_checkpoint
 from trainer.runs.run_directory import Run
-from trainer.training.train_step import Learner
+from trainer.training.train_step import TrainingModel
 
 LINES = ["b", "", "ccc ccc", "a\u2028a\r", "\u00e4\u0085 x", "b", "last"]
 
@@ -220,17 +220,17 @@ def test_sentences_that_were_cut_are_told_of(caplog: pytest.LogCaptureFixture) -
 
 
 def test_a_run_s_identity_is_its_weights_and_search(
-    make_learner: Callable[..., Learner], make_run: Callable[..., Run]
+    make_training_model: Callable[..., TrainingModel], make_run: Callable[..., Run]
 ) -> None:
-    run, learner = make_run(), make_learner()
-    save_checkpoint(run.directory, learner, step=1, train_seconds=0.0, keep=2)
+    run, training_model = make_run(), make_training_model()
+    save_checkpoint(run.directory, training_model, step=1, train_seconds=0.0, keep=2)
     model = Model(None, TrainedModels(str(run.directory), "last"))
     identities = [model.identity(), model.identity()]
     identities.append(dataclasses.replace(model, search=SearchConfig(beam_size=2)).identity())
-    learner.transformer.embedding.matrix.assign_add(
-        tf.ones_like(learner.transformer.embedding.matrix)
+    training_model.transformer.embedding.matrix.assign_add(
+        tf.ones_like(training_model.transformer.embedding.matrix)
     )
-    save_checkpoint(run.directory, learner, step=2, train_seconds=0.0, keep=2)
+    save_checkpoint(run.directory, training_model, step=2, train_seconds=0.0, keep=2)
     identities.append(model.identity())
     assert [identity == identities[0] for identity in identities] == [True, True, False, False]
     ensemble = TrainedModels(str(run.directory), "last", (str(run.directory),))

@@ -12,14 +12,14 @@ from trainer.data.raw_text import read_text
 from trainer.evaluation.test_sets import evaluate_bleu, evaluate_loss, score
 from trainer.inference.tokenization import load_text_ops
 from trainer.inference.translator import Translator
-from trainer.training.train_step import Learner
+from trainer.training.train_step import TrainingModel
 
-MakeLearner = Callable[..., Learner]
+MakeTrainingModel = Callable[..., TrainingModel]
 
 
 @pytest.fixture
-def transformer(make_learner: MakeLearner) -> Transformer:
-    return make_learner().transformer
+def transformer(make_training_model: MakeTrainingModel) -> Transformer:
+    return make_training_model().transformer
 
 
 def test_the_score_is_that_of_sacrebleu() -> None:

@@ -18,7 +18,7 @@ from trainer.inference.batching import translate_all
 from trainer.inference.translator import Translator, load_translator, make_translator
 from trainer.runs.checkpoints import save_checkpoint
 from trainer.runs.run_directory import Run, open_run
-from trainer.training.train_step import Learner
+from trainer.training.train_step import TrainingModel
 
 BEAM_SIZE = 2
 WILD = [
@@ -228,38 +228,40 @@ def test_any_prefix_will_do(translator: Translator, number: int) -> None:
 
 
 def test_a_run_is_loaded_with_the_weights_asked_for(
-    make_run: Callable[..., Run], make_learner: Callable[..., Learner], tiny_dataset: Dataset
+    make_run: Callable[..., Run],
+    make_training_model: Callable[..., TrainingModel],
+    tiny_dataset: Dataset,
 ) -> None:
     run = make_run()
     os.makedirs(run.directory)
     shutil.copy(tiny_dataset.path("subwords.model"), run.directory)
-    learner = make_learner()
+    training_model = make_training_model()
     for step in (1, 2):
-        learner.transformer.embedding.matrix.assign_add(tf.ones((VOCABULARY_SIZE, 16)))
-        save_checkpoint(run.directory, learner, step=step, train_seconds=0.0, keep=5)
+        training_model.transformer.embedding.matrix.assign_add(tf.ones((VOCABULARY_SIZE, 16)))
+        save_checkpoint(run.directory, training_model, step=step, train_seconds=0.0, keep=5)
     search = SearchConfig(beam_size=3)
     last, checkpoint = load_translator(run, TrainedModel(checkpoint="last"), search)
     first, _ = load_translator(run, TrainedModel(checkpoint="1"), search)
     assert checkpoint.step == 2
     assert last.search == search
-    matrix = learner.transformer.embedding.matrix.numpy()
+    matrix = training_model.transformer.embedding.matrix.numpy()
     np.testing.assert_array_equal(last.transformer.embedding.matrix, matrix)
     np.testing.assert_allclose(first.transformer.embedding.matrix, matrix - 1, atol=1e-6)
 
 
 def test_a_loaded_model_is_optimized_for_search_and_translates_alike(
     make_run: Callable[..., Run],
-    make_learner: Callable[..., Learner],
+    make_training_model: Callable[..., TrainingModel],
     tiny_transformer: TransformerConfig,
     tiny_dataset: Dataset,
 ) -> None:
     config = dataclasses.replace(tiny_transformer, feed_forward_dim=512)
-    run, learner = make_run(config), make_learner(config)
+    run, training_model = make_run(config), make_training_model(config)
     os.makedirs(run.directory)
     shutil.copy(tiny_dataset.path("subwords.model"), run.directory)
-    save_checkpoint(run.directory, learner, step=1, train_seconds=0.0, keep=1)
+    save_checkpoint(run.directory, training_model, step=1, train_seconds=0.0, keep=1)
     loaded, _ = load_translator(run, TrainedModel(), run.search)
-    trained = make_translator(run, learner.transformer)
+    trained = make_translator(run, training_model.transformer)
     linears = (each.transformer.encoder.layers[0].feed_forward.inner for each in (loaded, trained))
     assert [linear.kernel.shape[1] for linear in linears] == [528, 512]
     text = tf.constant(["Der Hund schläft.", "", "Sie singt."])
@@ -273,22 +275,24 @@ def test_a_loaded_model_is_optimized_for_search_and_translates_alike(
 @pytest.fixture
 def two_runs(
     tmp_path: Path,
-    make_learner: Callable[..., Learner],
+    make_training_model: Callable[..., TrainingModel],
     tiny_transformer: TransformerConfig,
     tiny_dataset: Dataset,
 ) -> list[Run]:
     """Two runs with checkpoints of steps 1 and 2; all embeddings are run + step / 10."""
-    runs, learner = [], make_learner()
+    runs, training_model = [], make_training_model()
     for number in (1, 2):
         training = TrainingConfig(
             dataset_dir=str(tiny_dataset.directory), run_dir=str(tmp_path / f"run-{number}")
         )
         runs.append(open_run(tiny_transformer, training, SearchConfig(), tiny_dataset))
         for step in (1, 2):
-            learner.transformer.embedding.matrix.assign(
+            training_model.transformer.embedding.matrix.assign(
                 tf.fill((VOCABULARY_SIZE, 16), number + step / 10)
             )
-            save_checkpoint(runs[-1].directory, learner, step=step, train_seconds=0.0, keep=5)
+            save_checkpoint(
+                runs[-1].directory, training_model, step=step, train_seconds=0.0, keep=5
+            )
     return runs
 
 

@@ -18,20 +18,20 @@ from trainer.evaluation.result import (
 from trainer.pages.run_report import CHARTS, report_page
 from trainer.runs.checkpoints import save_best, save_checkpoint
 from trainer.runs.run_directory import Run
-from trainer.training.train_step import Learner
+from trainer.training.train_step import TrainingModel
 
 SAMPLES = [{"source": "a", "reference": "b", "translation": "c"}]
 
 
 @pytest.fixture
-def run(make_run: Callable[..., Run], make_learner: Callable[..., Learner]) -> Run:
+def run(make_run: Callable[..., Run], make_training_model: Callable[..., TrainingModel]) -> Run:
     """A run of 40 steps, evaluated at 20 and 40, with one checkpoint left."""
     run = make_run(label_smoothing=0.25)
     run.directory.mkdir()
     run.data.update(source_language="en", target_language="de")
-    learner = make_learner()
-    save_checkpoint(run.directory, learner, step=40, train_seconds=75.0, keep=5)
-    save_best(run.directory, learner.transformer, step=40, bleu=4.75, keep=1)
+    training_model = make_training_model()
+    save_checkpoint(run.directory, training_model, step=40, train_seconds=75.0, keep=5)
+    save_best(run.directory, training_model.transformer, step=40, bleu=4.75, keep=1)
     rows = [
         {"step": 20, "time": 1.0, "train/loss": 6.5, "train/nll": 6.0},
         {"step": 20, "time": 2.0, "dev/bleu": 3.25, "dev/perplexity": 9.5},

@@ -12,7 +12,7 @@ from pipeline.common.errors import UserError
 from pipeline.dataset.schema import Dataset
 from trainer.config import TrainingConfig
 from trainer.runs import run_directory
-from trainer.runs.run_directory import Run, alone_in, check_dataset, load_run, open_run
+from trainer.runs.run_directory import Run, check_dataset, load_run, lock_run_directory, open_run
 
 # Every field has another value than its default, so that a field which is lost would be noticed.
 TRANSFORMER = TransformerConfig(
@@ -123,11 +123,11 @@ def test_a_run_directory_in_a_store_is_refused(tmp_path: Path, tiny_dataset: Dat
 
 def test_two_processes_do_not_train_in_one_directory(tmp_path: Path) -> None:
     run_dir = str(tmp_path / "new")
-    with alone_in(run_dir):
+    with lock_run_directory(run_dir):
         expected = f"another process is training in {run_dir}: wait"
-        with pytest.raises(UserError, match=expected), alone_in(run_dir):
+        with pytest.raises(UserError, match=expected), lock_run_directory(run_dir):
             pass
-    with alone_in(run_dir):
+    with lock_run_directory(run_dir):
         pass
 
 
@@ -138,7 +138,7 @@ def test_a_folder_of_something_else_is_refused_and_left_alone(
     (tmp_path / "run/thesis.tex").touch()
     for opening in (
         lambda: open_run(TRANSFORMER, make_training(tmp_path), SEARCH, tiny_dataset),
-        lambda: alone_in(str(tmp_path / "run")).__enter__(),
+        lambda: lock_run_directory(str(tmp_path / "run")).__enter__(),
     ):
         with pytest.raises(UserError, match="is not empty and holds no run"):
             opening()
@@ -160,10 +160,10 @@ def test_a_start_that_was_stopped_at_any_write_can_be_repeated(
 
     training = make_training(tmp_path)
     monkeypatch.setattr(run_directory, "write_atomically", write)
-    with pytest.raises(KeyboardInterrupt), alone_in(training.run_dir):
+    with pytest.raises(KeyboardInterrupt), lock_run_directory(training.run_dir):
         open_run(TRANSFORMER, training, SEARCH, tiny_dataset)
     monkeypatch.undo()
-    with alone_in(training.run_dir):
+    with lock_run_directory(training.run_dir):
         run = open_run(TRANSFORMER, training, SEARCH, tiny_dataset)
     assert load_run(training.run_dir) == run
 

@@ -14,7 +14,7 @@ from trainer.runs.run_directory import Run
 from trainer.training import finalize
 from trainer.training.averaging import make_candidates
 from trainer.training.finalize import finish, finished_steps
-from trainer.training.train_step import Learner
+from trainer.training.train_step import TrainingModel
 
 STEPS = (10, 20, 30, 40)
 BEST = {15: 21.0, 25: 23.0, 35: 22.0}  # BLEU by step
@@ -27,35 +27,35 @@ def fill(transformer: Transformer, value: float) -> None:
 
 @pytest.fixture
 def make(
-    make_run: Callable[..., Run], make_learner: Callable[..., Learner]
-) -> Callable[..., tuple[Run, Learner]]:
-    """Makes a run whose weights at each step are the number of the step, and its learner."""
+    make_run: Callable[..., Run], make_training_model: Callable[..., TrainingModel]
+) -> Callable[..., tuple[Run, TrainingModel]]:
+    """Makes a run whose weights at each step are the number of the step, and its training model."""
 
-    def make(*, interim: bool = False, **settings: Any) -> tuple[Run, Learner]:
+    def make(*, interim: bool = False, **settings: Any) -> tuple[Run, TrainingModel]:
         settings = {"average_checkpoints": 2, "eval_every_steps": 5, **settings}
-        run, learner = make_run(**settings), make_learner(**settings)
+        run, training_model = make_run(**settings), make_training_model(**settings)
         for step in STEPS:
-            fill(learner.transformer, step)
+            fill(training_model.transformer, step)
             save_checkpoint(
                 run.directory,
-                learner,
+                training_model,
                 step=step,
                 train_seconds=2.0 * step,
                 keep=5,
                 interim=interim and step == STEPS[-1],
             )
         for step, bleu in BEST.items():
-            fill(learner.transformer, step)
-            save_best(run.directory, learner.transformer, step=step, bleu=bleu, keep=3)
-        return run, learner
+            fill(training_model.transformer, step)
+            save_best(run.directory, training_model.transformer, step=step, bleu=bleu, keep=3)
+        return run, training_model
 
     return make
 
 
-def values_of(run: Run, learner: Learner) -> dict[str, tuple[float, tuple[int, ...]]]:
+def values_of(run: Run, training_model: TrainingModel) -> dict[str, tuple[float, tuple[int, ...]]]:
     """By candidate: the value of all its weights, and the steps it comes from."""
     found = {}
-    for name, weights, sources in make_candidates(run, learner):
+    for name, weights, sources in make_candidates(run, training_model):
         (value,) = {float(value) for array in weights.values() for value in array.flat}
         found[name] = (value, sources)
     return found
@@ -66,16 +66,19 @@ def values_of(run: Run, learner: Learner) -> dict[str, tuple[float, tuple[int, .
     [("last", 35.0, (30, 40)), ("best", 30.0, (25, 35)), ("none", 40.0, (40,))],
 )
 def test_each_average_is_the_mean_of_its_checkpoints(
-    make: Callable[..., tuple[Run, Learner]], average: str, value: float, sources: tuple[int, ...]
+    make: Callable[..., tuple[Run, TrainingModel]],
+    average: str,
+    value: float,
+    sources: tuple[int, ...],
 ) -> None:
     assert values_of(*make(average=average)) == {average: (value, sources)}
 
 
-def test_auto_has_all_that_there_can_be(make: Callable[..., tuple[Run, Learner]]) -> None:
-    run, learner = make(average="auto", ema_decay=0.5)
-    for average in learner.optimizer.averages:
+def test_auto_has_all_that_there_can_be(make: Callable[..., tuple[Run, TrainingModel]]) -> None:
+    run, training_model = make(average="auto", ema_decay=0.5)
+    for average in training_model.optimizer.averages:
         average.assign(np.full(average.shape, 7.0, np.float32))
-    assert values_of(run, learner) == {
+    assert values_of(run, training_model) == {
         "best": (30.0, (25, 35)),
         "last": (35.0, (30, 40)),
         "ema": (7.0, ()),
@@ -84,39 +87,43 @@ def test_auto_has_all_that_there_can_be(make: Callable[..., tuple[Run, Learner]]
     assert values_of(*make(average="auto")).keys() == {"best", "last", "none"}
 
 
-def test_an_interim_checkpoint_is_not_averaged(make: Callable[..., tuple[Run, Learner]]) -> None:
-    run, learner = make(average="last", interim=True)
-    assert values_of(run, learner) == {"last": (25.0, (20, 30))}
+def test_an_interim_checkpoint_is_not_averaged(
+    make: Callable[..., tuple[Run, TrainingModel]],
+) -> None:
+    run, training_model = make(average="last", interim=True)
+    assert values_of(run, training_model) == {"last": (25.0, (20, 30))}
 
 
-def test_an_interim_checkpoint_may_be_the_last(make: Callable[..., tuple[Run, Learner]]) -> None:
-    run, learner = make(average="none", interim=True)
-    assert values_of(run, learner) == {"none": (40.0, (40,))}
+def test_an_interim_checkpoint_may_be_the_last(
+    make: Callable[..., tuple[Run, TrainingModel]],
+) -> None:
+    run, training_model = make(average="none", interim=True)
+    assert values_of(run, training_model) == {"none": (40.0, (40,))}
 
 
 def test_an_interim_checkpoint_is_averaged_where_there_is_no_other(
-    make_run: Callable[..., Run], make_learner: Callable[..., Learner]
+    make_run: Callable[..., Run], make_training_model: Callable[..., TrainingModel]
 ) -> None:
     """As of a run that was stopped early, and then told to have no more steps than it had."""
-    run, learner = make_run(), make_learner()
-    fill(learner.transformer, 3.0)
-    save_checkpoint(run.directory, learner, step=5, train_seconds=0.0, keep=5, interim=True)
-    assert values_of(run, learner) == {"last": (3.0, (5,))}
+    run, training_model = make_run(), make_training_model()
+    fill(training_model.transformer, 3.0)
+    save_checkpoint(run.directory, training_model, step=5, train_seconds=0.0, keep=5, interim=True)
+    assert values_of(run, training_model) == {"last": (3.0, (5,))}
 
 
 def test_best_without_an_evaluation_is_last(
-    make_run: Callable[..., Run], make_learner: Callable[..., Learner]
+    make_run: Callable[..., Run], make_training_model: Callable[..., TrainingModel]
 ) -> None:
     settings = {"average": "best", "eval_every_steps": 100}
-    run, learner = make_run(**settings), make_learner(**settings)
-    fill(learner.transformer, 3.0)
-    save_checkpoint(run.directory, learner, step=50, train_seconds=0.0, keep=5)
-    assert values_of(run, learner) == {"last": (3.0, (50,))}
+    run, training_model = make_run(**settings), make_training_model(**settings)
+    fill(training_model.transformer, 3.0)
+    save_checkpoint(run.directory, training_model, step=50, train_seconds=0.0, keep=5)
+    assert values_of(run, training_model) == {"last": (3.0, (50,))}
 
 
 def finish_with(
     run: Run,
-    learner: Learner,
+    training_model: TrainingModel,
     monkeypatch: pytest.MonkeyPatch,
     *,
     bleu: dict[float, float],
@@ -125,31 +132,31 @@ def finish_with(
     """Ends a run whose candidates score so, by the value of their weights."""
 
     def evaluate(*_: object) -> dict[str, float]:
-        value = float(learner.transformer.trainable_variables[0].numpy().flat[0])
+        value = float(training_model.transformer.trainable_variables[0].numpy().flat[0])
         return {"perplexity": (perplexity or {}).get(value, 5.0), "bleu": bleu[value]}
 
     monkeypatch.setattr(finalize, "evaluate_dev", evaluate)
-    finish(run, learner, None, None)  # type: ignore[arg-type]  # the stand-in needs neither
+    finish(run, training_model, None, None)  # type: ignore[arg-type]  # the stand-in needs neither
 
 
 def test_of_equal_bleu_the_lowest_perplexity_is_kept(
-    make: Callable[..., tuple[Run, Learner]], monkeypatch: pytest.MonkeyPatch
+    make: Callable[..., tuple[Run, TrainingModel]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run, learner = make(average="auto")
+    run, training_model = make(average="auto")
     perplexity = {30.0: 600.0, 35.0: 400.0, 40.0: 500.0}
     finish_with(
-        run, learner, monkeypatch, bleu=dict.fromkeys(perplexity, 0.0), perplexity=perplexity
+        run, training_model, monkeypatch, bleu=dict.fromkeys(perplexity, 0.0), perplexity=perplexity
     )
     result = json.loads((run.directory / "train.json").read_text("utf-8"))
     assert (result["average"], result["dev_perplexity"]) == ("last", 400.0)
 
 
 def test_a_run_of_which_another_average_is_asked_is_not_finished(
-    make: Callable[..., tuple[Run, Learner]], monkeypatch: pytest.MonkeyPatch
+    make: Callable[..., tuple[Run, TrainingModel]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run, learner = make(average="last", train_steps=40)
+    run, training_model = make(average="last", train_steps=40)
     assert finished_steps(run) is None
-    finish_with(run, learner, monkeypatch, bleu={30.0: 26.0, 35.0: 28.0, 40.0: 27.0})
+    finish_with(run, training_model, monkeypatch, bleu={30.0: 26.0, 35.0: 28.0, 40.0: 27.0})
     assert finished_steps(run) == 40
     for change in ({"average": "none"}, {"average_checkpoints": 1}, {"train_steps": 41}):
         changed = dataclasses.replace(run.training, **change)
@@ -159,24 +166,24 @@ def test_a_run_of_which_another_average_is_asked_is_not_finished(
 
 
 def test_a_run_that_went_on_after_it_ended_early_is_not_finished(
-    make: Callable[..., tuple[Run, Learner]], monkeypatch: pytest.MonkeyPatch
+    make: Callable[..., tuple[Run, TrainingModel]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run, learner = make(train_steps=99, early_stopping_patience=1)
-    finish_with(run, learner, monkeypatch, bleu={30.0: 26.0, 35.0: 28.0, 40.0: 27.0})
+    run, training_model = make(train_steps=99, early_stopping_patience=1)
+    finish_with(run, training_model, monkeypatch, bleu={30.0: 26.0, 35.0: 28.0, 40.0: 27.0})
     assert finished_steps(run) is None
     rows = [{"step": step, "dev/bleu": bleu} for step, bleu in ((20, 5.0), (40, 4.0))]
     lines = "".join(json.dumps(row) + "\n" for row in rows)
     (run.directory / "metrics.jsonl").write_text(lines)
     assert finished_steps(run) == 40
-    save_checkpoint(run.directory, learner, step=50, train_seconds=9.0, keep=5)
+    save_checkpoint(run.directory, training_model, step=50, train_seconds=9.0, keep=5)
     assert finished_steps(run) is None
 
 
 def test_the_candidate_of_the_best_bleu_is_kept_and_all_are_told(
-    make: Callable[..., tuple[Run, Learner]], monkeypatch: pytest.MonkeyPatch
+    make: Callable[..., tuple[Run, TrainingModel]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run, learner = make(average="auto")
-    finish_with(run, learner, monkeypatch, bleu={30.0: 26.0, 35.0: 28.0, 40.0: 27.0})
+    run, training_model = make(average="auto")
+    finish_with(run, training_model, monkeypatch, bleu={30.0: 26.0, 35.0: 28.0, 40.0: 27.0})
     kept = find_checkpoint(run.directory, "averaged")
     assert (kept.step, kept.sources, kept.train_seconds) == (40, (30, 40), 80.0)
     with np.load(kept.path / "weights.npz") as file:

@@ -8,11 +8,11 @@ import pytest
 from tests.helpers.scripted_model import (
     PLAIN,
     AfterUpdate,
-    ScriptedLearner,
+    ScriptedModel,
     checkpointing,
     fit,
+    metrics_logging,
     steps,
-    telemetry,
 )
 from trainer.config import TrainingConfig
 from trainer.runs.checkpoints import list_checkpoints
@@ -47,15 +47,17 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
 def test_figures_are_averaged_over_the_tokens_of_an_interval(
     tmp_path: Path, clock: FakeClock
 ) -> None:
-    learner = ScriptedLearner(
+    training_model = ScriptedModel(
         [
             (8.0, 4.0, 10.0, 1.0, 1.0),
             (4.0, 2.0, 20.0, 3.0, 8.0),
             (1.0, 0.5, 7.0, 5.0, 1.0),
         ]
     )
-    reporting = telemetry(MetricsWriter(tmp_path, 0), train_steps=3, every_steps=2, peak_flops=96.0)
-    fit(learner, 3, AfterUpdate(lambda _: clock.pass_seconds(2.0)), reporting)
+    reporting = metrics_logging(
+        MetricsWriter(tmp_path, 0), train_steps=3, every_steps=2, peak_flops=96.0
+    )
+    fit(training_model, 3, AfterUpdate(lambda _: clock.pass_seconds(2.0)), reporting)
     first, last = rows_of(tmp_path)
     assert first["step"] == 2
     assert first["train/loss"] == pytest.approx((8 * 1 + 4 * 3) / 4)
@@ -77,8 +79,10 @@ def test_figures_are_averaged_over_the_tokens_of_an_interval(
 
 def test_skipped_updates_do_not_count(tmp_path: Path) -> None:
     bad = (math.nan, 1.0, 10.0, 10.0, 1.0)
-    learner = ScriptedLearner([PLAIN, bad, bad, bad])
-    fit(learner, 4, telemetry(MetricsWriter(tmp_path, 0), train_steps=4, every_steps=2))
+    training_model = ScriptedModel([PLAIN, bad, bad, bad])
+    fit(
+        training_model, 4, metrics_logging(MetricsWriter(tmp_path, 0), train_steps=4, every_steps=2)
+    )
     first, last = rows_of(tmp_path)
     assert first["train/loss"] == PLAIN[0]
     assert first["train/gradient_norm"] == 10 * PLAIN[1]
@@ -87,16 +91,16 @@ def test_skipped_updates_do_not_count(tmp_path: Path) -> None:
 
 
 def test_intervals_are_counted_over_all_sessions(tmp_path: Path) -> None:
-    learner = ScriptedLearner([PLAIN] * 6)
+    training_model = ScriptedModel([PLAIN] * 6)
     writer = MetricsWriter(tmp_path, 0)
     for updates in (3, 3):
-        fit(learner, updates, telemetry(writer, train_steps=99, every_steps=2))
+        fit(training_model, updates, metrics_logging(writer, train_steps=99, every_steps=2))
     assert [row["step"] for row in rows_of(tmp_path)] == [2, 4, 6]
 
 
 def test_checkpoints_are_saved_every_so_many_steps_and_at_the_end(tmp_path: Path) -> None:
     saving = checkpointing(tmp_path, checkpoint_every_steps=2, train_steps=5)
-    fit(ScriptedLearner([PLAIN] * 5), 5, saving)
+    fit(ScriptedModel([PLAIN] * 5), 5, saving)
     assert [(one.step, one.interim) for one in list_checkpoints(tmp_path)] == [
         (2, False),
         (4, False),
@@ -110,20 +114,20 @@ def test_a_checkpoint_is_not_saved_twice_at_the_end(
     saved: list[int] = []
     monkeypatch.setattr(callbacks, "save_checkpoint", lambda *_, step, **__: saved.append(step))
     saving = checkpointing(tmp_path, checkpoint_every_steps=2, train_steps=4)
-    fit(ScriptedLearner([PLAIN] * 4), 4, saving)
+    fit(ScriptedModel([PLAIN] * 4), 4, saving)
     assert saved == [2, 4]
 
 
 def test_checkpoints_are_saved_every_so_many_minutes(tmp_path: Path, clock: FakeClock) -> None:
     """Minutes count from the checkpoint before, and updates take 40 seconds here."""
     saving = checkpointing(tmp_path, checkpoint_every_minutes=1.5, train_steps=8)
-    fit(ScriptedLearner([PLAIN] * 8), 8, AfterUpdate(lambda _: clock.pass_seconds(40.0)), saving)
+    fit(ScriptedModel([PLAIN] * 8), 8, AfterUpdate(lambda _: clock.pass_seconds(40.0)), saving)
     assert steps(tmp_path) == [3, 6, 8]
 
 
 def test_training_time_goes_on_from_earlier_sessions(tmp_path: Path, clock: FakeClock) -> None:
     config = TrainingConfig(checkpoint_every_minutes=0, train_steps=2)
     saving = Checkpointing(tmp_path, config, seconds_before=100.0)
-    fit(ScriptedLearner([PLAIN] * 2), 2, AfterUpdate(lambda _: clock.pass_seconds(4.0)), saving)
+    fit(ScriptedModel([PLAIN] * 2), 2, AfterUpdate(lambda _: clock.pass_seconds(4.0)), saving)
     (checkpoint,) = list_checkpoints(tmp_path)
     assert checkpoint.train_seconds == pytest.approx(108.0)

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from model.config import SearchConfig
 from pipeline.dataset.schema import Dataset
-from tests.helpers.scripted_model import PLAIN, AfterUpdate, ScriptedLearner, fit, steps
+from tests.helpers.scripted_model import PLAIN, AfterUpdate, ScriptedModel, fit, steps
 from trainer.config import TrainingConfig
 from trainer.inference.translator import make_transformer, make_translator
 from trainer.runs.checkpoints import list_best
@@ -55,7 +55,7 @@ def test_dev_is_evaluated_every_so_many_steps(
 ) -> None:
     shown: list[int] = []
     used = evaluation(tmp_path, [30.0, 31.0], show=shown.append, eval_every_steps=every)
-    fit(ScriptedLearner([PLAIN] * 5), 5, used)
+    fit(ScriptedModel([PLAIN] * 5), 5, used)
     assert shown == expected
     rows = rows_of(tmp_path)
     assert [row["step"] for row in rows] == expected
@@ -84,7 +84,7 @@ def test_the_weights_of_the_best_evaluations_are_kept(
         **settings,
     )
     record = AfterUpdate(lambda _: kept.append(best_steps(tmp_path)))
-    fit(ScriptedLearner([PLAIN] * 5), 5, used, record)
+    fit(ScriptedModel([PLAIN] * 5), 5, used, record)
     assert kept == expected
     assert steps(tmp_path) == []
 
@@ -104,7 +104,7 @@ def test_training_ends_when_dev_gains_no_more(
         eval_every_steps=1,
         early_stopping_patience=patience,
     )
-    fit(ScriptedLearner([PLAIN] * 6), 6, used, AfterUpdate(done.append))
+    fit(ScriptedModel([PLAIN] * 6), 6, used, AfterUpdate(done.append))
     assert done[-1] == ends_after
 
 

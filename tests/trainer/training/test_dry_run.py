@@ -27,7 +27,7 @@ def test_the_second_update_of_the_widest_bucket_tells_speed_and_time(
         tokens_per_batch=210,
         train_steps=500,
     )
-    text = dry_run.rehearse(tiny_transformer, training, SearchConfig(), tiny_dataset)
+    text = dry_run.estimate_training(tiny_transformer, training, SearchConfig(), tiny_dataset)
     buckets = make_buckets(tiny_dataset, "train", tokens_per_batch=210, parts=1)
     _, second = training_batches(buckets[-1:], seed=training.seed).take(2)
     tokens = sum(int((ids.numpy() != PADDING_ID).sum()) for ids in second.values())

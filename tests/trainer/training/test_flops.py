@@ -10,7 +10,7 @@ import tensorflow as tf
 from model.config import TransformerConfig
 from model.transformer import Transformer
 from trainer.training import flops
-from trainer.training.flops import forward_flops, measure_peak, training_flops
+from trainer.training.flops import forward_flops, measure_peak, update_flops
 
 VOCABULARY = 31
 ROWS, SOURCE, TARGET = 3, 12, 9  # more than the few rows of search, whose products are others
@@ -49,7 +49,7 @@ def test_training_flops_are_those_of_the_graph(transformer: Transformer) -> None
         return [tf.convert_to_tensor(gradient) for gradient in gradients]
 
     counted = count_products(differentiate)
-    assert training_flops(CONFIG, VOCABULARY, (ROWS, SOURCE, TARGET)) == counted
+    assert update_flops(CONFIG, VOCABULARY, (ROWS, SOURCE, TARGET)) == counted
 
 
 def test_peak_is_the_best_of_products_that_keep_the_device_busy(

@@ -13,7 +13,7 @@ from trainer.config import TrainingConfig
 from trainer.data.input_pipeline import distribute
 from trainer.training.keras_hooks import AdamHooks, ModelHooks
 from trainer.training.optimizer import Adam
-from trainer.training.train_step import Learner
+from trainer.training.train_step import TrainingModel
 
 # Our class, Keras's class, and the name that both define.
 OVERRIDES = (
@@ -44,7 +44,7 @@ def test_keras_keeps_the_state_that_is_read() -> None:
 
 
 def test_no_other_class_overrides_a_private_part_of_keras() -> None:
-    for ours, theirs in ((Adam, keras.optimizers.Adam), (Learner, keras.Model)):
+    for ours, theirs in ((Adam, keras.optimizers.Adam), (TrainingModel, keras.Model)):
         private = [name for name in vars(ours) if name.startswith("_") and name[1] != "_"]
         # Registries that every class statement fills in.
         inherited = {name for name in private if hasattr(theirs, name)} - {"_abc_impl"}
@@ -52,7 +52,7 @@ def test_no_other_class_overrides_a_private_part_of_keras() -> None:
 
 
 def test_fit_calls_every_override(
-    make_learner: Callable[..., Learner], monkeypatch: pytest.MonkeyPatch
+    make_training_model: Callable[..., TrainingModel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: collections.Counter[str] = collections.Counter()
 
@@ -68,10 +68,10 @@ def test_fit_calls_every_override(
     for ours, _, name in OVERRIDES:
         record(ours, name)
     record(ModelHooks, "train_on_next")
-    record(Learner, "train_on_next")
-    learner = make_learner(ema_decay=0.5)
+    record(TrainingModel, "train_on_next")
+    training_model = make_training_model(ema_decay=0.5)
     batches = tf.data.Dataset.from_tensors(BATCH).repeat()
-    learner.fit(
+    training_model.fit(
         distribute(batches, tf.distribute.get_strategy()),
         steps_per_epoch=2,
         shuffle=False,
@@ -79,7 +79,9 @@ def test_fit_calls_every_override(
     )
     assert calls.keys() == {name for _, _, name in OVERRIDES} | {"train_on_next"}
     assert calls["train_on_next"] == 2  # once for each update
-    assert calls["update_step"] == len(learner.transformer.trainable_variables)  # in one graph
+    assert calls["update_step"] == len(
+        training_model.transformer.trainable_variables
+    )  # in one graph
 
 
 def test_moments_are_the_running_means_of_gradient_and_square() -> None:

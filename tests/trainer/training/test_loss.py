@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from trainer.training import loss as loss_module
-from trainer.training.loss import wrong_probability
+from trainer.training.loss import smoothing_mass
 
 # Three positions, two sentences; 0 is padding. V = 5.
 TARGET = np.array([[3, 4, 0], [1, 0, 0]])
@@ -169,6 +169,6 @@ def test_xla_compiles_it_with_the_same_result() -> None:
 
 def test_smoothing_over_all_subwords_is_szegedys_mixture_worked_out_by_hand() -> None:
     # V = 4, ε = 0.2: each subword gets 0.05, the right one 0.8 on top, so the wrong ones 0.15.
-    assert wrong_probability(0.2, over="all", vocabulary_size=4) == pytest.approx(0.15)
-    assert wrong_probability(0.2, over="wrong", vocabulary_size=4) == 0.2
-    assert wrong_probability(0.0, over="all", vocabulary_size=4) == 0.0
+    assert smoothing_mass(0.2, over="all", vocabulary_size=4) == pytest.approx(0.15)
+    assert smoothing_mass(0.2, over="wrong", vocabulary_size=4) == 0.2
+    assert smoothing_mass(0.0, over="all", vocabulary_size=4) == 0.0

@@ -14,9 +14,9 @@ from trainer.config import TrainingConfig
 from trainer.data.input_pipeline import distribute
 from trainer.runs.checkpoints import restore_latest, save_checkpoint
 from trainer.training.optimizer import Adam
-from trainer.training.train_step import Learner
+from trainer.training.train_step import TrainingModel
 
-MakeLearner = Callable[..., Learner]
+MakeTrainingModel = Callable[..., TrainingModel]
 DECAY = 0.75
 BATCH = {
     "source": np.array([[4, 5, 1], [8, 1, 0], [5, 6, 1], [7, 1, 0]], np.int32),
@@ -25,24 +25,28 @@ BATCH = {
 
 
 @pytest.fixture
-def make(make_learner: MakeLearner, tiny_transformer: TransformerConfig) -> Callable[[], Learner]:
-    """Makes equal learners without dropout."""
+def make(
+    make_training_model: MakeTrainingModel, tiny_transformer: TransformerConfig
+) -> Callable[[], TrainingModel]:
+    """Makes equal training_models without dropout."""
 
-    def make() -> Learner:
+    def make() -> TrainingModel:
         keras.utils.set_random_seed(1)
-        learner = make_learner(dataclasses.replace(tiny_transformer, dropout=0.0), ema_decay=DECAY)
-        learner.optimizer.learning_rate = 0.01
-        return learner
+        training_model = make_training_model(
+            dataclasses.replace(tiny_transformer, dropout=0.0), ema_decay=DECAY
+        )
+        training_model.optimizer.learning_rate = 0.01
+        return training_model
 
     return make
 
 
-def weights_of(learner: Learner) -> dict[str, np.ndarray]:
-    return {v.path: v.numpy() for v in learner.transformer.trainable_variables}
+def weights_of(training_model: TrainingModel) -> dict[str, np.ndarray]:
+    return {v.path: v.numpy() for v in training_model.transformer.trainable_variables}
 
 
-def averages_of(learner: Learner) -> dict[str, np.ndarray]:
-    return learner.optimizer.averaged_weights(learner.transformer.trainable_variables)
+def averages_of(training_model: TrainingModel) -> dict[str, np.ndarray]:
+    return training_model.optimizer.averaged_weights(training_model.transformer.trainable_variables)
 
 
 def test_updates_are_those_of_keras_adam() -> None:
@@ -60,57 +64,59 @@ def test_updates_are_those_of_keras_adam() -> None:
         np.testing.assert_allclose(ours, theirs, rtol=1e-6)
 
 
-def test_the_average_decays_by_its_formula_and_faster_at_first(make: Callable[[], Learner]) -> None:
-    learner = make()
-    expected = weights_of(learner)
+def test_the_average_decays_by_its_formula_and_faster_at_first(
+    make: Callable[[], TrainingModel],
+) -> None:
+    training_model = make()
+    expected = weights_of(training_model)
     for updates, decay in ((0, 1 / 10), (1, 2 / 11), (2, 3 / 12), (99, DECAY)):
-        learner.optimizer.iterations.assign(updates)
-        learner.train_step(BATCH)
-        for name, weights in weights_of(learner).items():
+        training_model.optimizer.iterations.assign(updates)
+        training_model.train_step(BATCH)
+        for name, weights in weights_of(training_model).items():
             expected[name] = decay * expected[name] + (1 - decay) * weights
-    averages = averages_of(learner)
+    averages = averages_of(training_model)
     assert averages.keys() == expected.keys()
     for name, average in averages.items():
         np.testing.assert_allclose(average, expected[name], rtol=1e-5, atol=1e-7, err_msg=name)
-        assert not np.array_equal(average, weights_of(learner)[name])
+        assert not np.array_equal(average, weights_of(training_model)[name])
 
 
-def test_the_end_of_training_leaves_the_weights_alone(make: Callable[[], Learner]) -> None:
-    learner, strategy = make(), tf.distribute.get_strategy()
+def test_the_end_of_training_leaves_the_weights_alone(make: Callable[[], TrainingModel]) -> None:
+    training_model, strategy = make(), tf.distribute.get_strategy()
     batches = distribute(tf.data.Dataset.from_tensors(BATCH).repeat(), strategy)
     seen: list[dict[str, np.ndarray]] = []
 
     class Look(keras.callbacks.Callback):
         def on_train_batch_end(self, batch: int, logs: object = None) -> None:
-            seen.append(weights_of(learner))
+            seen.append(weights_of(training_model))
 
         def on_train_end(self, logs: object = None) -> None:
-            seen.append(weights_of(learner))
+            seen.append(weights_of(training_model))
 
-    learner.fit(batches, steps_per_epoch=3, callbacks=[Look()], shuffle=False, verbose=0)
+    training_model.fit(batches, steps_per_epoch=3, callbacks=[Look()], shuffle=False, verbose=0)
     before, after = seen[-2:]
-    for name, average in averages_of(learner).items():
+    for name, average in averages_of(training_model).items():
         np.testing.assert_array_equal(after[name], before[name], err_msg=name)
         assert not np.array_equal(after[name], average)
 
 
 def test_a_skipped_first_update_does_not_draw_the_average_to_zero(
-    make: Callable[[], Learner],
+    make: Callable[[], TrainingModel],
 ) -> None:
-    learner = make()
-    before = weights_of(learner)
-    scale = learner.transformer.decoder.layers[-1].feed_forward_residual.norm.gamma
+    training_model = make()
+    before = weights_of(training_model)
+    scale = training_model.transformer.decoder.layers[-1].feed_forward_residual.norm.gamma
     scale.assign(scale * np.inf)
-    assert float(learner.train_step(BATCH)["finite"]) == 0.0
+    assert float(training_model.train_step(BATCH)["finite"]) == 0.0
     scale.assign(tf.ones_like(scale))
-    learner.train_step(BATCH)
-    for name, average in averages_of(learner).items():
-        expected = 2 / 11 * before[name] + 9 / 11 * weights_of(learner)[name]
+    training_model.train_step(BATCH)
+    for name, average in averages_of(training_model).items():
+        expected = 2 / 11 * before[name] + 9 / 11 * weights_of(training_model)[name]
         np.testing.assert_allclose(average, expected, rtol=1e-5, atol=1e-7, err_msg=name)
 
 
 def test_a_resumed_average_goes_on_to_the_same_bits(
-    make: Callable[[], Learner], tmp_path: Path
+    make: Callable[[], TrainingModel], tmp_path: Path
 ) -> None:
     whole, first, second = make(), make(), make()
     for _ in range(4):
@@ -126,7 +132,7 @@ def test_a_resumed_average_goes_on_to_the_same_bits(
 
 
 def test_replicas_keep_the_average_of_one(
-    make: Callable[[], Learner], eight_cpus: list[str]
+    make: Callable[[], TrainingModel], eight_cpus: list[str]
 ) -> None:
     strategy = tf.distribute.MirroredStrategy(
         eight_cpus[:2], cross_device_ops=tf.distribute.ReductionToOneDevice()
@@ -147,6 +153,6 @@ def test_replicas_keep_the_average_of_one(
         np.testing.assert_allclose(average, averages_of(one)[name], atol=3e-4, err_msg=name)
 
 
-def test_without_a_decay_nothing_is_kept(make_learner: MakeLearner) -> None:
-    names = [variable.path for variable in make_learner().optimizer.variables]
+def test_without_a_decay_nothing_is_kept(make_training_model: MakeTrainingModel) -> None:
+    names = [variable.path for variable in make_training_model().optimizer.variables]
     assert not [name for name in names if name.endswith("average")]

@@ -14,11 +14,11 @@ from tests.helpers.scripted_model import (
     PLAIN,
     AfterUpdate,
     Row,
-    ScriptedLearner,
+    ScriptedModel,
     checkpointing,
     fit,
+    metrics_logging,
     steps,
-    telemetry,
 )
 from trainer.config import TrainingConfig
 from trainer.runs.checkpoints import list_checkpoints
@@ -27,7 +27,7 @@ from trainer.training import stopping
 from trainer.training.stopping import InputWatchdog, StopOnNonFinite, StopOnSignal, StopTogether
 
 NAN = (math.nan, 1.0, 10.0, 10.0, 1.0)
-OVERFLOW = (2.0, math.inf, 10.0, 10.0, 1.0)  # the scripted learner's way to overflow
+OVERFLOW = (2.0, math.inf, 10.0, 10.0, 1.0)  # how the scripted model overflows
 OVERFLOW_WHEN_SCALED = (2.0, math.inf, 10.0, 10.0, 2.0)
 
 
@@ -42,10 +42,10 @@ def test_a_signal_ends_training_after_the_update_and_saves_it(
     before = signal.getsignal(number)
     stop, done = StopOnSignal(), itertools.count()
     saving = checkpointing(tmp_path, train_steps=9)
-    learner = ScriptedLearner([PLAIN] * 9)
+    training_model = ScriptedModel([PLAIN] * 9)
     together = StopTogether(tf.distribute.get_strategy())
     count = AfterUpdate(lambda _: next(done))
-    fit(learner, 9, AfterUpdate(interrupt), saving, stop, together, count)
+    fit(training_model, 9, AfterUpdate(interrupt), saving, stop, together, count)
     assert stop.received == number
     assert next(done) == 2
     assert [(one.step, one.interim) for one in list_checkpoints(tmp_path)] == [(2, True)]
@@ -61,7 +61,7 @@ def test_a_second_interrupt_does_not_wait_for_the_update() -> None:
     stop = StopOnSignal()
     try:
         with pytest.raises(KeyboardInterrupt):
-            fit(ScriptedLearner([PLAIN] * 9), 9, AfterUpdate(interrupt), stop)
+            fit(ScriptedModel([PLAIN] * 9), 9, AfterUpdate(interrupt), stop)
     finally:
         stop.on_train_end()  # which Keras leaves out after an exception
         signal.signal(signal.SIGINT, before)
@@ -69,7 +69,7 @@ def test_a_second_interrupt_does_not_wait_for_the_update() -> None:
 
 def test_without_a_signal_nothing_is_received() -> None:
     stop = StopOnSignal()
-    fit(ScriptedLearner([PLAIN]), 1, stop)
+    fit(ScriptedModel([PLAIN]), 1, stop)
     assert stop.received is None
 
 
@@ -83,7 +83,7 @@ def test_a_worker_stops_when_another_wants_to(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(stopping, "any_worker", answer)
     done: list[int] = []
     together = StopTogether(tf.distribute.get_strategy())
-    fit(ScriptedLearner([PLAIN] * 5), 5, together, AfterUpdate(done.append))
+    fit(ScriptedModel([PLAIN] * 5), 5, together, AfterUpdate(done.append))
     assert done == [1, 2, 3]
     assert asked == [False] * 3
 
@@ -99,12 +99,12 @@ def test_a_worker_stops_when_another_wants_to(monkeypatch: pytest.MonkeyPatch) -
 def test_an_update_that_is_not_finite_stops_and_the_last_checkpoint_stays(
     tmp_path: Path, row: Row, what: str
 ) -> None:
-    learner = ScriptedLearner([PLAIN, PLAIN, row, PLAIN])
-    reporting = telemetry(MetricsWriter(tmp_path, 0), train_steps=4, every_steps=1)
+    training_model = ScriptedModel([PLAIN, PLAIN, row, PLAIN])
+    reporting = metrics_logging(MetricsWriter(tmp_path, 0), train_steps=4, every_steps=1)
     saving = checkpointing(tmp_path, checkpoint_every_steps=1)
     expected = f"{what} at step 3, in 3 rows of the bucket 7 × 9 tokens, learning rate 0.25;"
     with pytest.raises(UserError, match=expected):
-        fit(learner, 4, StopOnNonFinite(TrainingConfig()), reporting, saving)
+        fit(training_model, 4, StopOnNonFinite(TrainingConfig()), reporting, saving)
     assert steps(tmp_path) == [1, 2]
 
 
@@ -121,34 +121,34 @@ def test_so_many_updates_in_a_row_may_be_skipped(
     caplog: pytest.LogCaptureFixture, rows: list[Row], stops_at: int | None
 ) -> None:
     policy = StopOnNonFinite(TrainingConfig(nan_policy="skip", max_skipped_steps=2))
-    learner = ScriptedLearner(rows)
+    training_model = ScriptedModel(rows)
     if stops_at is None:
-        fit(learner, len(rows), policy)
+        fit(training_model, len(rows), policy)
     else:
         with pytest.raises(UserError, match=f"at step {stops_at},"):
-            fit(learner, len(rows), policy)
+            fit(training_model, len(rows), policy)
         assert "2 of 2 in a row" in caplog.text
 
 
 def test_overflow_of_a_scaled_loss_is_expected() -> None:
-    learner = ScriptedLearner([OVERFLOW_WHEN_SCALED, PLAIN])
-    fit(learner, 2, StopOnNonFinite(TrainingConfig()))
+    training_model = ScriptedModel([OVERFLOW_WHEN_SCALED, PLAIN])
+    fit(training_model, 2, StopOnNonFinite(TrainingConfig()))
 
 
 def test_the_watchdog_warns_once_of_a_stalled_input(caplog: pytest.LogCaptureFixture) -> None:
     before = {*threading.enumerate()}
-    learner = ScriptedLearner([PLAIN] * 2)
+    training_model = ScriptedModel([PLAIN] * 2)
     waits = [None, time.monotonic() - 0.5]
 
     def wait(update: int) -> None:
-        learner.waiting_since = waits[update - 1]
+        training_model.waiting_since = waits[update - 1]
         end = time.monotonic() + 10
         while update == 2 and "no batch for" not in caplog.text and time.monotonic() < end:
             time.sleep(0.01)
         time.sleep(0.1)
         assert caplog.text.count("no batch for") == update - 1
 
-    fit(learner, 2, InputWatchdog(seconds=0.02), AfterUpdate(wait))
+    fit(training_model, 2, InputWatchdog(seconds=0.02), AfterUpdate(wait))
     assert "the input is stalled" in caplog.text
     for thread in {*threading.enumerate()} - before:
         thread.join(timeout=60)

@@ -14,9 +14,9 @@ from model.transformer import Transformer
 from trainer.runtime.startup import processor_cores
 from trainer.training.loss import cross_entropy
 from trainer.training.loss_scale import GROWTH_UPDATES, INITIAL_SCALE, LossScale
-from trainer.training.train_step import Learner
+from trainer.training.train_step import TrainingModel
 
-MakeLearner = Callable[..., Learner]
+MakeTrainingModel = Callable[..., TrainingModel]
 Batch = dict[str, tf.Tensor]
 
 SMOOTHING = 0.2
@@ -36,13 +36,13 @@ def batch_of(rows: slice = slice(None)) -> Batch:
     return {"source": tf.constant(SOURCE[rows]), "target": tf.constant(TARGET[rows])}
 
 
-def weights_of(learner: Learner) -> list[np.ndarray]:
-    return [variable.numpy() for variable in learner.transformer.trainable_variables]
+def weights_of(training_model: TrainingModel) -> list[np.ndarray]:
+    return [variable.numpy() for variable in training_model.transformer.trainable_variables]
 
 
-def means_of(learner: Learner) -> list[np.ndarray]:
+def means_of(training_model: TrainingModel) -> list[np.ndarray]:
     """Adam's averages of the gradients: unlike its updates, they show the gradients' scale."""
-    return [v.numpy() for v in learner.optimizer.variables if v.path.endswith("momentum")]
+    return [v.numpy() for v in training_model.optimizer.variables if v.path.endswith("momentum")]
 
 
 def expected_losses(transformer: Transformer, batch: Batch) -> tuple[tf.Tensor, tf.Tensor]:
@@ -91,18 +91,20 @@ class Adam:
     ],
 )
 def test_updates_are_those_computed_by_hand(
-    make_learner: MakeLearner, without_dropout: TransformerConfig, settings: dict[str, Any]
+    make_training_model: MakeTrainingModel,
+    without_dropout: TransformerConfig,
+    settings: dict[str, Any],
 ) -> None:
-    learner = make_learner(without_dropout, label_smoothing=SMOOTHING, **settings)
-    learner.optimizer.learning_rate = RATE
-    adam = Adam([weights.shape for weights in weights_of(learner)])
+    training_model = make_training_model(without_dropout, label_smoothing=SMOOTHING, **settings)
+    training_model.optimizer.learning_rate = RATE
+    adam = Adam([weights.shape for weights in weights_of(training_model)])
     for _ in range(2):
-        variables = [variable.value for variable in learner.transformer.trainable_variables]
+        variables = [variable.value for variable in training_model.transformer.trainable_variables]
         with tf.GradientTape() as tape:
-            loss, nll = expected_losses(learner.transformer, batch_of())
+            loss, nll = expected_losses(training_model.transformer, batch_of())
         gradients = [each.numpy() for each in tape.gradient(loss, variables)]
-        before = weights_of(learner)
-        logs = learner.train_step(batch_of())
+        before = weights_of(training_model)
+        logs = training_model.train_step(batch_of())
         assert float(logs["loss"]) == pytest.approx(float(loss), rel=1e-5)
         assert float(logs["nll"]) == pytest.approx(float(nll), rel=1e-5)
         norm = np.sqrt(sum(np.sum(gradient**2) for gradient in gradients))
@@ -110,48 +112,48 @@ def test_updates_are_those_computed_by_hand(
         assert float(logs["source_tokens"]) == SOURCE_TOKENS
         assert float(logs["target_tokens"]) == TARGET_TOKENS
         for old, change, gradient, new in zip(
-            before, adam.step(gradients), gradients, weights_of(learner), strict=True
+            before, adam.step(gradients), gradients, weights_of(training_model), strict=True
         ):
             # Adam divides by |gradient|: where that is rounding error, so is the update.
             sure = np.abs(gradient) > 1e-6
             np.testing.assert_allclose((new - old)[sure], change[sure], rtol=0.02, atol=1e-5)
             assert sure.any()
-        for received, wanted in zip(means_of(learner), adam.means, strict=True):
+        for received, wanted in zip(means_of(training_model), adam.means, strict=True):
             np.testing.assert_allclose(received, wanted, rtol=1e-3, atol=1e-6)
 
 
 def test_smoothing_is_spread_over_the_subwords_of_the_configuration(
-    make_learner: MakeLearner,
+    make_training_model: MakeTrainingModel,
 ) -> None:
-    vocabulary_size = make_learner().transformer.vocabulary_size
-    wrong = make_learner(label_smoothing=SMOOTHING, label_smoothing_over="wrong")
+    vocabulary_size = make_training_model().transformer.vocabulary_size
+    wrong = make_training_model(label_smoothing=SMOOTHING, label_smoothing_over="wrong")
     assert wrong.label_smoothing == SMOOTHING
-    every = make_learner(label_smoothing=SMOOTHING, label_smoothing_over="all")
+    every = make_training_model(label_smoothing=SMOOTHING, label_smoothing_over="all")
     assert every.label_smoothing == pytest.approx(SMOOTHING * (1 - 1 / vocabulary_size))
 
 
-def test_the_default_optimizer_is_the_paper_s(make_learner: MakeLearner) -> None:
-    optimizer = make_learner().optimizer
+def test_the_default_optimizer_is_the_paper_s(make_training_model: MakeTrainingModel) -> None:
+    optimizer = make_training_model().optimizer
     assert (optimizer.beta_1, optimizer.beta_2, optimizer.epsilon) == (0.9, 0.98, 1e-9)
 
 
-def test_dropout_is_active_while_training(make_learner: MakeLearner) -> None:
-    learner = make_learner()
-    learner.optimizer.learning_rate = 0.0  # so that the weights stay what they are
-    losses = [float(learner.train_step(batch_of())["nll"]) for _ in range(2)]
+def test_dropout_is_active_while_training(make_training_model: MakeTrainingModel) -> None:
+    training_model = make_training_model()
+    training_model.optimizer.learning_rate = 0.0  # so that the weights stay what they are
+    losses = [float(training_model.train_step(batch_of())["nll"]) for _ in range(2)]
     assert losses[0] != losses[1]
 
 
 @pytest.mark.parametrize(("accumulation", "at_once"), [(4, 1), (2, 2), (1, 4)])
 def test_each_part_of_a_batch_drops_other_units(
-    make_learner: MakeLearner, accumulation: int, at_once: int
+    make_training_model: MakeTrainingModel, accumulation: int, at_once: int
 ) -> None:
     """Four equal rows in four parts, so only dropout can make their losses differ."""
     equal = {"source": tf.constant([SOURCE[0]] * 4), "target": tf.constant([TARGET[0]] * 4)}
-    learner = make_learner(gradient_accumulation=accumulation, parts_at_once=at_once)
-    states = learner.transformer.non_trainable_variables
+    training_model = make_training_model(gradient_accumulation=accumulation, parts_at_once=at_once)
+    states = training_model.transformer.non_trainable_variables
     before = [state.numpy() for state in states]
-    learner.train_step(equal)
+    training_model.train_step(equal)
     assert [list(state.numpy() - old) for state, old in zip(states, before, strict=True)] == [
         [0, 4]
     ] * len(states)
@@ -159,7 +161,7 @@ def test_each_part_of_a_batch_drops_other_units(
 
 @pytest.mark.skipif(processor_cores() < 2, reason="one core computes nothing at once")
 def test_parts_are_computed_at_once(
-    make_learner: MakeLearner, monkeypatch: pytest.MonkeyPatch
+    make_training_model: MakeTrainingModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     meeting = threading.Barrier(2, timeout=60)  # passes when two wait at it
 
@@ -172,56 +174,58 @@ def test_parts_are_computed_at_once(
         return loss, tf.numpy_function(meet, [nll], tf.float32, stateful=False)
 
     monkeypatch.setattr("trainer.training.train_step.cross_entropy", loss_after_meeting)
-    logs = make_learner(parts_at_once=2).train_step(batch_of())
+    logs = make_training_model(parts_at_once=2).train_step(batch_of())
     assert float(logs["target_tokens"]) == TARGET_TOKENS
 
 
 def test_a_gpu_computes_a_batch_as_a_whole(
-    make_learner: MakeLearner, monkeypatch: pytest.MonkeyPatch
+    make_training_model: MakeTrainingModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert make_learner(parts_at_once=2).parts_at_once == 2
+    assert make_training_model(parts_at_once=2).parts_at_once == 2
     monkeypatch.setattr(tf.config, "list_logical_devices", lambda _: ["a device"])
-    assert make_learner(parts_at_once=2).parts_at_once == 1
+    assert make_training_model(parts_at_once=2).parts_at_once == 1
 
 
 def test_replicas_compute_their_batches_as_a_whole(
-    make_learner: MakeLearner, eight_cpus: list[str]
+    make_training_model: MakeTrainingModel, eight_cpus: list[str]
 ) -> None:
     with tf.distribute.MirroredStrategy(eight_cpus[:2]).scope():
-        assert make_learner(parts_at_once=2).parts_at_once == 1
+        assert make_training_model(parts_at_once=2).parts_at_once == 1
 
 
-def test_parts_at_once_give_the_same_bits_each_time(make_learner: MakeLearner) -> None:
+def test_parts_at_once_give_the_same_bits_each_time(make_training_model: MakeTrainingModel) -> None:
     def train() -> list[np.ndarray]:
         keras.utils.set_random_seed(1)
-        learner = make_learner(parts_at_once=2)
-        learner.optimizer.learning_rate = RATE
+        training_model = make_training_model(parts_at_once=2)
+        training_model.optimizer.learning_rate = RATE
         for _ in range(5):
-            learner.train_step(batch_of())
-        return weights_of(learner)
+            training_model.train_step(batch_of())
+        return weights_of(training_model)
 
     for received, wanted in zip(train(), train(), strict=True):
         np.testing.assert_array_equal(received, wanted)
 
 
 def test_an_update_that_is_not_finite_is_counted_and_changes_nothing(
-    make_learner: MakeLearner,
+    make_training_model: MakeTrainingModel,
 ) -> None:
-    learner = make_learner()
-    learner.train_step(batch_of())
-    broken = learner.transformer.trainable_variables[-1]
+    training_model = make_training_model()
+    training_model.train_step(batch_of())
+    broken = training_model.transformer.trainable_variables[-1]
     broken.assign(tf.fill(broken.shape, float("nan")))
-    before = weights_of(learner) + means_of(learner)
-    logs = learner.train_step(batch_of())
+    before = weights_of(training_model) + means_of(training_model)
+    logs = training_model.train_step(batch_of())
     assert not np.isfinite(float(logs["loss"]))
     assert float(logs["finite"]) == 0.0
-    assert int(learner.optimizer.iterations) == 2
-    for received, wanted in zip(weights_of(learner) + means_of(learner), before, strict=True):
+    assert int(training_model.optimizer.iterations) == 2
+    for received, wanted in zip(
+        weights_of(training_model) + means_of(training_model), before, strict=True
+    ):
         np.testing.assert_array_equal(received, wanted)
 
 
 def test_an_update_whose_loss_alone_is_not_finite_changes_nothing(
-    make_learner: MakeLearner, monkeypatch: pytest.MonkeyPatch
+    make_training_model: MakeTrainingModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As when the logit of a right subword is too small for float16."""
 
@@ -230,12 +234,12 @@ def test_an_update_whose_loss_alone_is_not_finite_changes_nothing(
         return loss + np.inf, nll
 
     monkeypatch.setattr("trainer.training.train_step.cross_entropy", overflow)
-    learner = make_learner()
-    before = weights_of(learner)
-    logs = learner.train_step(batch_of())
+    training_model = make_training_model()
+    before = weights_of(training_model)
+    logs = training_model.train_step(batch_of())
     assert np.isfinite(float(logs["gradient_norm"]))
     assert float(logs["finite"]) == 0.0
-    for received, wanted in zip(weights_of(learner), before, strict=True):
+    for received, wanted in zip(weights_of(training_model), before, strict=True):
         np.testing.assert_array_equal(received, wanted)
 
 
@@ -247,29 +251,33 @@ def float16() -> Iterator[None]:
     keras.config.set_dtype_policy("float32")
 
 
-def test_a_loss_scaled_too_much_is_scaled_less(make_learner: MakeLearner, float16: None) -> None:
-    learner = make_learner()
-    assert learner.loss_scale is not None
-    learner.loss_scale.scale.assign(2.0**40)
-    before = weights_of(learner)
-    logs = learner.train_step(batch_of())
+def test_a_loss_scaled_too_much_is_scaled_less(
+    make_training_model: MakeTrainingModel, float16: None
+) -> None:
+    training_model = make_training_model()
+    assert training_model.loss_scale is not None
+    training_model.loss_scale.scale.assign(2.0**40)
+    before = weights_of(training_model)
+    logs = training_model.train_step(batch_of())
     assert (float(logs["finite"]), float(logs["loss_scale"])) == (0.0, 2.0**40)
     assert np.isfinite(float(logs["loss"]))
-    assert float(learner.loss_scale.scale) == 2.0**39
-    for received, wanted in zip(weights_of(learner), before, strict=True):
+    assert float(training_model.loss_scale.scale) == 2.0**39
+    for received, wanted in zip(weights_of(training_model), before, strict=True):
         np.testing.assert_array_equal(received, wanted)
-    assert int(learner.loss_scale.good_updates) == 0
+    assert int(training_model.loss_scale.good_updates) == 0
 
 
 def test_the_scale_of_the_loss_does_not_change_the_update(
-    make_learner: MakeLearner, without_dropout: TransformerConfig, float16: None
+    make_training_model: MakeTrainingModel, without_dropout: TransformerConfig, float16: None
 ) -> None:
-    scaled, plain = make_learner(without_dropout), make_learner(without_dropout)
+    scaled, plain = make_training_model(without_dropout), make_training_model(without_dropout)
     for mine, theirs in zip(plain.transformer.trainable_variables, weights_of(scaled), strict=True):
         mine.assign(theirs)
     assert plain.loss_scale is not None
     plain.loss_scale.scale.assign(1.0)
-    losses = [float(learner.train_step(batch_of())["loss"]) for learner in (scaled, plain)]
+    losses = [
+        float(training_model.train_step(batch_of())["loss"]) for training_model in (scaled, plain)
+    ]
     assert losses[0] == losses[1]
     for received, wanted in zip(means_of(scaled), means_of(plain), strict=True):
         np.testing.assert_allclose(received, wanted, rtol=0.02, atol=1e-5)
@@ -288,10 +296,12 @@ def test_the_scale_of_the_loss_grows_after_many_good_updates() -> None:
 
 
 def test_loss_softmax_and_norms_are_computed_in_float32(
-    make_learner: MakeLearner, float16: None
+    make_training_model: MakeTrainingModel, float16: None
 ) -> None:
-    learner = make_learner()
-    graph = tf.function(learner.train_step, autograph=False).get_concrete_function(batch_of())
+    training_model = make_training_model()
+    graph = tf.function(training_model.train_step, autograph=False).get_concrete_function(
+        batch_of()
+    )
     operations = [
         operation
         for function in (graph.graph, *_inner_graphs(graph.graph))
@@ -309,55 +319,61 @@ def _inner_graphs(graph: tf.Graph) -> list[tf.Graph]:
     return [function.graph for function in graph._functions.values()]
 
 
-def test_it_is_known_since_when_a_batch_is_waited_for(make_learner: MakeLearner) -> None:
-    learner = make_learner()
+def test_it_is_known_since_when_a_batch_is_waited_for(
+    make_training_model: MakeTrainingModel,
+) -> None:
+    training_model = make_training_model()
     waiting: list[float | None] = []
 
     class Input(Iterator[Batch]):
         def __next__(self) -> Batch:
-            waiting.append(learner.waiting_since)
+            waiting.append(training_model.waiting_since)
             return batch_of()
 
     before = time.monotonic()
-    learner._next_batch(Input())
+    training_model._next_batch(Input())
     (since,) = waiting
     assert since is not None and since >= before
-    assert learner.waiting_since is None
+    assert training_model.waiting_since is None
 
 
-def test_replicas_drop_different_units(make_learner: MakeLearner, eight_cpus: list[str]) -> None:
+def test_replicas_drop_different_units(
+    make_training_model: MakeTrainingModel, eight_cpus: list[str]
+) -> None:
     strategy = tf.distribute.MirroredStrategy(
         eight_cpus[:2], cross_device_ops=tf.distribute.ReductionToOneDevice()
     )
     with strategy.scope():
-        learner = make_learner()
-    learner.separate_dropout()
+        training_model = make_training_model()
+    training_model.offset_dropout_seeds()
 
     @tf.function(autograph=False)
     def logits() -> tf.Tensor:
         whole = batch_of()
         return strategy.run(
-            lambda: learner.transformer(whole["source"], whole["target"], training=True)
+            lambda: training_model.transformer(whole["source"], whole["target"], training=True)
         )
 
     for _ in range(2):
         one, two = strategy.experimental_local_results(logits())
         assert np.abs(one - two).max() > 0.01
-    for state in learner.transformer.non_trainable_variables:
+    for state in training_model.transformer.non_trainable_variables:
         one, two = strategy.experimental_local_results(state.value)
         assert list(two - one) == [1, 0]
 
 
 def test_two_replicas_make_the_update_of_one_when_padding_is_uneven(
-    make_learner: MakeLearner, without_dropout: TransformerConfig, eight_cpus: list[str]
+    make_training_model: MakeTrainingModel,
+    without_dropout: TransformerConfig,
+    eight_cpus: list[str],
 ) -> None:
     strategy = tf.distribute.MirroredStrategy(
         eight_cpus[:2], cross_device_ops=tf.distribute.ReductionToOneDevice()
     )
-    one = make_learner(without_dropout, label_smoothing=SMOOTHING)
+    one = make_training_model(without_dropout, label_smoothing=SMOOTHING)
     one.optimizer.learning_rate = RATE
     with strategy.scope():
-        two = make_learner(without_dropout, label_smoothing=SMOOTHING)
+        two = make_training_model(without_dropout, label_smoothing=SMOOTHING)
         two.optimizer.learning_rate = RATE
         for mine, theirs in zip(two.transformer.trainable_variables, weights_of(one), strict=True):
             mine.assign(theirs)
