@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from trainer.training import loss as loss_module
-from trainer.training.loss import smoothing_mass
+from trainer.training.loss import LOGITS_PER_CHUNK, smoothing_mass
 
 # Three positions, two sentences; 0 is padding. V = 5.
 TARGET = np.array([[3, 4, 0], [1, 0, 0]])
@@ -20,13 +20,13 @@ MATRIX = np.random.default_rng(9).normal(size=(5, 4)).astype(np.float32)
 def cross_entropy(
     logits: tf.Tensor, target: tf.Tensor, *, label_smoothing: float
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """That of given logits: states of V dimensions, and an output embedding of unit vectors."""
+    """The loss for these logits: states of V dimensions and an embedding of unit vectors."""
     unit_vectors = tf.eye(logits.shape[-1])
     return loss_module.cross_entropy(logits, unit_vectors, target, label_smoothing=label_smoothing)
 
 
-def by_definition(logits: np.ndarray, target: np.ndarray, smoothing: float) -> float:
-    """Cross-entropy, in float64, of the smoothed distribution written out, over real tokens."""
+def loss_in_float64(logits: np.ndarray, target: np.ndarray, smoothing: float) -> float:
+    """Cross-entropy of the written-out smoothed distribution over real tokens, in float64."""
     vocabulary_size = logits.shape[-1]
     total = 0.0
     for row, label in zip(logits.reshape(-1, vocabulary_size), target.reshape(-1), strict=True):
@@ -51,11 +51,16 @@ def gradient_of(function: object, logits: np.ndarray) -> np.ndarray:
     return tape.gradient(value, variable).numpy()
 
 
-def naive(logits: tf.Tensor, smoothing: float) -> tf.Tensor:
-    """The definition in ordinary ops, so that TensorFlow derives its gradient."""
-    distribution = tf.one_hot(TARGET, 5, 1.0 - smoothing, smoothing / 4)
-    losses = -tf.reduce_sum(distribution * tf.nn.log_softmax(logits), axis=-1)
-    return tf.reduce_sum(tf.where(TARGET != 0, losses, 0.0))
+def reference(states: tf.Tensor, matrix: tf.Tensor, label_smoothing: float) -> tf.Tensor:
+    """The six lines at the top of `trainer/training/loss.py`, differentiated by TensorFlow."""
+    vocabulary_size, labels = matrix.shape[0], TARGET.reshape(-1)
+    weights = tf.cast(labels != 0, tf.float32)
+    states = tf.reshape(states, (-1, states.shape[-1]))
+    log_probabilities = tf.nn.log_softmax(tf.matmul(states, matrix, transpose_b=True))  # [N, V]
+    wrong = label_smoothing / (vocabulary_size - 1)
+    distribution = tf.one_hot(labels, vocabulary_size, 1 - label_smoothing, wrong)
+    losses = -tf.reduce_sum(distribution * log_probabilities, axis=-1)  # [N]
+    return tf.reduce_sum(weights * losses)
 
 
 def test_uniform_logits_cost_log_v_whatever_the_smoothing() -> None:
@@ -75,8 +80,8 @@ def test_two_subwords_give_the_sum_worked_out_by_hand() -> None:
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.6])
 def test_the_sums_are_those_of_the_definition(smoothing: float) -> None:
     loss, nll = cross_entropy(tf.constant(LOGITS), tf.constant(TARGET), label_smoothing=smoothing)
-    assert float(loss) == pytest.approx(by_definition(LOGITS, TARGET, smoothing), rel=1e-6)
-    assert float(nll) == pytest.approx(by_definition(LOGITS, TARGET, 0.0), rel=1e-6)
+    assert float(loss) == pytest.approx(loss_in_float64(LOGITS, TARGET, smoothing), rel=1e-6)
+    assert float(nll) == pytest.approx(loss_in_float64(LOGITS, TARGET, 0.0), rel=1e-6)
 
 
 def test_without_smoothing_both_sums_are_the_same() -> None:
@@ -109,7 +114,7 @@ def test_padding_costs_nothing_and_its_logits_get_no_gradient() -> None:
 def test_the_gradient_is_that_of_automatic_differentiation(smoothing: float) -> None:
     # Scaled by 3, because the upstream gradient must be carried through.
     ours = gradient_of(lambda logits: 3.0 * smoothed(logits, smoothing), LOGITS)
-    theirs = gradient_of(lambda logits: 3.0 * naive(logits, smoothing), LOGITS)
+    theirs = gradient_of(lambda logits: 3.0 * reference(logits, tf.eye(5), smoothing), LOGITS)
     np.testing.assert_allclose(ours, theirs, atol=1e-6)
 
 
@@ -118,15 +123,15 @@ def test_the_gradient_is_that_of_finite_differences() -> None:
     for place in np.ndindex(LOGITS.shape):
         nudge = np.zeros(LOGITS.shape)
         nudge[place] = 1e-5
-        rise = by_definition(LOGITS + nudge, TARGET, 0.1)
-        fall = by_definition(LOGITS - nudge, TARGET, 0.1)
+        rise = loss_in_float64(LOGITS + nudge, TARGET, 0.1)
+        fall = loss_in_float64(LOGITS - nudge, TARGET, 0.1)
         assert gradient[place] == pytest.approx((rise - fall) / 2e-5, abs=1e-6)
 
 
 def gradients_of(
     function: Callable[[tf.Tensor, tf.Tensor], tf.Tensor], dtype: str = "float32"
 ) -> list[np.ndarray]:
-    """Derives a loss of states and matrix by both."""
+    """Returns the gradients of a loss with respect to states and matrix."""
     states, matrix = tf.constant(STATES, dtype), tf.constant(MATRIX)
     with tf.GradientTape() as tape:
         tape.watch([states, matrix])
@@ -134,28 +139,35 @@ def gradients_of(
     return [tf.cast(g, tf.float32).numpy() for g in tape.gradient(value, [states, matrix])]
 
 
-def ours(states: tf.Tensor, matrix: tf.Tensor) -> tf.Tensor:
-    return 3.0 * loss_module.cross_entropy(states, matrix, TARGET, label_smoothing=0.1)[0]
+def ours(
+    states: tf.Tensor, matrix: tf.Tensor, logits_per_chunk: int = LOGITS_PER_CHUNK
+) -> tf.Tensor:
+    smoothed, _ = loss_module.cross_entropy(
+        states, matrix, TARGET, label_smoothing=0.1, logits_per_chunk=logits_per_chunk
+    )
+    return 3.0 * smoothed
 
 
 def theirs(states: tf.Tensor, matrix: tf.Tensor) -> tf.Tensor:
-    return 3.0 * naive(tf.einsum("btd,vd->btv", states, matrix), 0.1)
+    return 3.0 * reference(states, matrix, 0.1)
 
 
-@pytest.mark.parametrize("logits_at_once", [1, 10, 11, 15, 2**25])
-def test_states_and_embedding_get_their_gradients_whatever_is_computed_at_once(
-    logits_at_once: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("logits_per_chunk", [1, 10, 11, 15, 2**25])
+def test_states_and_embedding_get_their_gradients_for_every_chunk_size(
+    logits_per_chunk: int,
 ) -> None:
-    monkeypatch.setattr(loss_module, "_LOGITS_AT_ONCE", logits_at_once)
-    assert float(ours(STATES, MATRIX)) == pytest.approx(float(theirs(STATES, MATRIX)), rel=1e-6)
-    for mine, reference in zip(gradients_of(ours), gradients_of(theirs), strict=True):
-        np.testing.assert_allclose(mine, reference, atol=2e-6)
+    def chunked(states: tf.Tensor, matrix: tf.Tensor) -> tf.Tensor:
+        return ours(states, matrix, logits_per_chunk)
+
+    assert float(chunked(STATES, MATRIX)) == pytest.approx(float(theirs(STATES, MATRIX)), rel=1e-6)
+    for received, expected in zip(gradients_of(chunked), gradients_of(theirs), strict=True):
+        np.testing.assert_allclose(received, expected, atol=2e-6)
 
 
 @pytest.mark.parametrize(("dtype", "atol"), [("bfloat16", 0.1), ("float16", 0.02)])
 def test_states_of_half_precision_get_nearly_the_same(dtype: str, atol: float) -> None:
-    for mine, reference in zip(gradients_of(ours, dtype), gradients_of(theirs), strict=True):
-        np.testing.assert_allclose(mine, reference, atol=atol)
+    for received, expected in zip(gradients_of(ours, dtype), gradients_of(theirs), strict=True):
+        np.testing.assert_allclose(received, expected, atol=atol)
 
 
 def test_xla_compiles_it_with_the_same_result() -> None:
@@ -163,8 +175,8 @@ def test_xla_compiles_it_with_the_same_result() -> None:
     def compiled(states: tf.Tensor, matrix: tf.Tensor) -> tf.Tensor:
         return ours(states, matrix)
 
-    for mine, reference in zip(gradients_of(compiled), gradients_of(theirs), strict=True):
-        np.testing.assert_allclose(mine, reference, atol=2e-6)
+    for received, expected in zip(gradients_of(compiled), gradients_of(theirs), strict=True):
+        np.testing.assert_allclose(received, expected, atol=2e-6)
 
 
 def test_smoothing_over_all_subwords_is_szegedys_mixture_worked_out_by_hand() -> None:
