@@ -109,8 +109,8 @@ def main(_: list[str]) -> None:
         "ensemble": list(model.ensemble),
         "step": checkpoint.step,
         "averaged_steps": list(checkpoint.sources),
-        "source_language": run.data["source_language"],
-        "target_language": run.data["target_language"],
+        "source_language": run.data.source_language,
+        "target_language": run.data.target_language,
         **dataclasses.asdict(search),
     }
     write_atomically(str(temporary / _ABOUT), (json.dumps(about, indent=1) + "\n").encode())

@@ -67,7 +67,7 @@ def untrained(size: Size, workload: Workload, run_dir: Path, length: int) -> Set
     training = TrainingConfig(dataset_dir=str(workload.dataset), run_dir=str(run_dir))
     config = TransformerConfig(**size.architecture())
     run = open_run(config, training, SearchConfig(), dataset)
-    return Setup(run, _fixed_length(config, run.vocabularies["target"].size, length), length)
+    return Setup(run, _fixed_length(config, run.data.vocabularies["target"].size, length), length)
 
 
 def trained(run_dir: Path, length: int = 0) -> Setup:

@@ -1,6 +1,5 @@
 """A tiny dataset and a tiny model, the same for all tests of the trainer."""
 
-import dataclasses
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,7 @@ from model.config import SearchConfig, TransformerConfig
 from pipeline.dataset.schema import SIDES, Dataset
 from tests.helpers.datasets import VOCABULARY_SIZE, builtin_splits, write_dataset
 from trainer.config import TrainingConfig
-from trainer.runs.run_directory import Run
+from trainer.runs.run_directory import Run, configure_run
 
 if TYPE_CHECKING:
     from trainer.inference.translator import Translator
@@ -58,9 +57,7 @@ def make_run(tmp_path: Path, tiny_dataset: Dataset) -> Callable[..., Run]:
         config = TrainingConfig(
             dataset_dir=str(tiny_dataset.directory), run_dir=str(tmp_path / "run"), **training
         )
-        kept = ("source_language", "target_language", "vocabularies")
-        data = {name: dataclasses.asdict(tiny_dataset)[name] for name in kept}
-        return Run(tmp_path / "run", transformer, config, SearchConfig(), data)
+        return configure_run(transformer, config, SearchConfig(), tiny_dataset)
 
     return make
 
@@ -71,7 +68,7 @@ def tiny_run(make_run: Callable[..., Run], tiny_dataset: Dataset) -> Run:
     run = make_run()
     run.directory.mkdir()
     for side in SIDES:
-        shutil.copy(tiny_dataset.path(run.vocabularies[side].path), run.subwords_path(side))
+        shutil.copy(tiny_dataset.path(run.data.vocabularies[side].path), run.subwords_path(side))
     return run
 
 

@@ -130,7 +130,7 @@ def evaluate_run(
                 losses = evaluate_loss(translator.models, dataset, name)
         rows = translate_set(translator, test_set.source, test_set.references)
         translations = [row["translation"] for row in rows]
-        language = run.data["target_language"]
+        language = run.data.target_language
         scores = score_translations(test_set, translations, config, language=language)
         yield Evaluation(EvaluationResult(name, len(rows), scores, weights, search, **losses), rows)
 

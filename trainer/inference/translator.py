@@ -209,7 +209,7 @@ def _check_pairs(text: tf.Tensor, other: tf.Tensor) -> None:
 
 def make_transformer(run: Run) -> Transformer:
     """Makes a run's model with fresh weights."""
-    source, target = (run.vocabularies[side] for side in SIDES)
+    source, target = (run.data.vocabularies[side] for side in SIDES)
     return Transformer(
         run.transformer,
         target.size,
@@ -242,7 +242,7 @@ def load_translator(
     others = [load_run(directory) for directory in model.run_dirs[1:]]
     for other in others:
         check_languages(run, other.directory, other.data)
-        if other.vocabularies != run.vocabularies:
+        if other.data.vocabularies != run.data.vocabularies:
             raise UserError(
                 f"--ensemble: {other.directory} has other subwords than {run.directory}; expected "
                 "runs that were trained on the same dataset"

@@ -62,7 +62,7 @@ def report_page(
         samples: sentences with `source`, `reference` and `translation`.
         seen: sentences whose attention is shown.
     """
-    languages = f"{run.data['source_language']} → {run.data['target_language']}"
+    languages = f"{run.data.source_language} → {run.data.target_language}"
     sections = {
         "Results": _results(run),
         "Curves": _curves(read_metrics(run.directory)),

@@ -1,8 +1,8 @@
-"""The run directory: what a run is, written once, and checked when it is resumed or used.
+"""The run directory: a run's configuration, written once, and checked when it is resumed or used.
 
 run_dir/run.json        configuration and data fingerprint
         flags.txt       the same as a flagfile
-        subwords.*      so that translating needs no dataset
+        subwords.*      a copy, so translating requires no dataset
         checkpoints/ averaged/ tensorboard/ metrics.jsonl evaluation-*.json
 """
 
@@ -10,7 +10,7 @@ import contextlib
 import dataclasses
 import fcntl
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,28 +25,38 @@ from trainer.config import TrainingConfig
 
 
 @dataclasses.dataclass(frozen=True)
+class TrainingData:
+    """What a run records of the dataset it is trained on.
+
+    fingerprint: of all the dataset's files.
+    source_language, target_language: language codes, such as "en".
+    vocabularies: by side; equal if the sides share one.
+    """
+
+    fingerprint: str
+    source_language: str
+    target_language: str
+    vocabularies: dict[str, Vocabulary]
+
+
+@dataclasses.dataclass(frozen=True)
 class Run:
     """A run's configuration and where its files are.
 
     directory: the run directory.
-    transformer, training, search: what the flags said.
-    data: fingerprint, languages and vocabularies of the dataset, as JSON values.
+    transformer, training, search: the resolved flags.
+    data: the dataset it is trained on.
     """
 
     directory: Path
     transformer: TransformerConfig
     training: TrainingConfig
     search: SearchConfig
-    data: dict[str, Any]
-
-    @property
-    def vocabularies(self) -> dict[str, Vocabulary]:
-        """By side; equal if the sides share one."""
-        return {side: Vocabulary(**each) for side, each in self.data["vocabularies"].items()}
+    data: TrainingData
 
     def subwords_path(self, side: str) -> Path:
-        """Where the run keeps its copy of the subwords of the source or the target."""
-        return self.directory / self.vocabularies[side].path
+        """Returns the run's own copy of the subwords of a side, "source" or "target"."""
+        return self.directory / self.data.vocabularies[side].path
 
 
 def open_run(
@@ -57,18 +67,18 @@ def open_run(
     *,
     write: bool = True,
 ) -> Run:
-    """Creates the run directory, or resumes the run that is in it.
+    """Creates the run directory, or resumes the run in it.
 
     Args:
-        transformer: what the flags say of the architecture.
-        training: what they say of training.
-        search: what they say of search.
-        dataset: what is trained on.
-        write: whether to create and update it; False for all workers but one.
+        transformer: the architecture.
+        training: how to train, and in which run directory.
+        search: default search settings of the run.
+        dataset: the dataset to train on.
+        write: whether to create and update the directory; False for all workers but the chief.
 
     Raises:
-        UserError: if the directory holds a run of another configuration or of other data, that
-            has saved something.
+        UserError: if the directory holds a run of another configuration or on other data that has
+            saved a checkpoint.
     """
     run = configure_run(transformer, training, search, dataset)
     directory = run.directory
@@ -77,8 +87,11 @@ def open_run(
         _check_same(load_run(directory), run)
     if write:
         _make_folder(directory)
-        # First, so that what is there is known for a run if the rest is not written.
-        write_atomically(str(directory / "run.json"), _to_json(run).encode())
+        # Written first, so that an interrupted start is still recognised as a run.
+        configuration = dataclasses.asdict(run)
+        del configuration["directory"]
+        text = json.dumps(configuration, indent=1) + "\n"
+        write_atomically(str(directory / "run.json"), text.encode())
         for side, vocabulary in dataset.vocabularies.items():
             subwords = storage.read(dataset.path(vocabulary.path))
             write_atomically(str(run.subwords_path(side)), subwords)
@@ -88,10 +101,12 @@ def open_run(
 
 @contextlib.contextmanager
 def lock_run_directory(run_dir: str) -> Iterator[None]:
-    """Keeps other processes, on file systems that have locks, from training in a run directory.
+    """Locks a run directory against training by other processes.
+
+    On file systems without locks it warns instead.
 
     Raises:
-        UserError: if another does, or the directory holds something other than a run.
+        UserError: if another process holds the lock, or the directory is not a run's.
     """
     directory = _local(run_dir)
     _make_folder(directory)
@@ -100,12 +115,14 @@ def lock_run_directory(run_dir: str) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise UserError(
-                f"another process is training in {directory}: wait for it, stop it, or give "
+                f"another process is training in {directory}: wait for it, stop it, or set "
                 "another --run_dir"
             ) from error
         except OSError as error:
             logging.warning(
-                "%s cannot be locked (%s): train there once at a time", directory, error
+                "%s cannot be locked (%s): start only one training there at a time",
+                directory,
+                error,
             )
         yield
 
@@ -116,15 +133,13 @@ def configure_run(
     search: SearchConfig,
     dataset: Dataset,
 ) -> Run:
-    """Returns a run as the flags and the dataset make it, whether or not it exists."""
-    data = {
-        "fingerprint": dataset.fingerprint,
-        "source_language": dataset.source_language,
-        "target_language": dataset.target_language,
-        "vocabularies": {
-            side: dataclasses.asdict(each) for side, each in dataset.vocabularies.items()
-        },
-    }
+    """Returns the run that these settings describe, whether or not it exists."""
+    data = TrainingData(
+        fingerprint=dataset.fingerprint,
+        source_language=dataset.source_language,
+        target_language=dataset.target_language,
+        vocabularies=dataset.vocabularies,
+    )
     return Run(_local(training.run_dir), transformer, training, search, data)
 
 
@@ -132,7 +147,7 @@ def load_run(directory: str | Path) -> Run:
     """Reads the configuration of an existing run.
 
     Raises:
-        UserError: if there is no run in `directory`, or one of another version.
+        UserError: if `directory` holds no run, or a run of another version of this software.
     """
     directory = _local(directory)
     path = directory / "run.json"
@@ -148,7 +163,7 @@ def load_run(directory: str | Path) -> Run:
             transformer=TransformerConfig(**values["transformer"]),
             training=TrainingConfig(**values["training"]),
             search=SearchConfig(**values["search"]),
-            data=values["data"],
+            data=_parse_data(values["data"]),
         )
     except (TypeError, ValueError, KeyError) as error:
         raise UserError(
@@ -157,22 +172,33 @@ def load_run(directory: str | Path) -> Run:
         ) from error
 
 
-def check_languages(run: Run, other: str | Path, languages: Mapping[str, str]) -> None:
-    """Raises UserError if `other`, a dataset or a run, is of other languages, such as reversed."""
-    ours, theirs = (
-        f"{of['source_language']} → {of['target_language']}" for of in (run.data, languages)
-    )
-    if ours != theirs:
+def check_languages(run: Run, directory: str | Path, data: TrainingData | Dataset) -> None:
+    """Checks that a dataset, or the data of another run, has the run's languages.
+
+    Args:
+        run: the run.
+        directory: of the dataset or of the other run.
+        data: the languages to check.
+
+    Raises:
+        UserError: if they differ, for example if they are reversed.
+    """
+    received = f"{data.source_language} → {data.target_language}"
+    expected = f"{run.data.source_language} → {run.data.target_language}"
+    if received != expected:
         raise UserError(
-            f"{other} is {theirs}, {run.directory} is {ours}: expected the same of both"
+            f"{directory} is {received}, {run.directory} is {expected}: expected the same of both"
         )
 
 
 def check_dataset(run: Run, dataset: Dataset) -> None:
-    """Raises UserError if a dataset has other languages or subwords than the run's."""
-    languages = {f"{side}_language": getattr(dataset, f"{side}_language") for side in SIDES}
-    check_languages(run, dataset.directory, languages)
-    if dataset.vocabularies != run.vocabularies:
+    """Checks that a dataset has the languages and the subwords of the run.
+
+    Raises:
+        UserError: if it has others.
+    """
+    check_languages(run, dataset.directory, dataset)
+    if dataset.vocabularies != run.data.vocabularies:
         files = dict.fromkeys(str(run.subwords_path(side)) for side in SIDES)
         sharing = "" if len(files) == 1 else " --shared_vocabulary=false"
         raise UserError(
@@ -182,13 +208,13 @@ def check_dataset(run: Run, dataset: Dataset) -> None:
 
 
 def _make_folder(directory: Path) -> None:
-    """Makes a run directory; raises UserError if something else is there, and leaves it alone."""
+    """Creates a run directory; raises UserError if the folder exists and is not a run's."""
     if not (directory / "run.json").exists() and directory.is_dir():
-        ours = (".lock", "run.json.")  # the second where writing it was stopped
+        ours = (".lock", "run.json.")  # the second: a temporary file of an interrupted start
         if any(not path.name.startswith(ours) for path in directory.iterdir()):
             raise UserError(
                 f"{directory} is not empty and holds no run; expected a new or empty directory: "
-                "give another --run_dir"
+                "set another --run_dir"
             )
     directory.mkdir(parents=True, exist_ok=True)
 
@@ -205,32 +231,22 @@ def _local(directory: str | Path) -> Path:
 def _check_same(old: Run, new: Run) -> None:
     """Raises UserError if `new` would not continue what `old` began."""
     for part in ("transformer", "training", "data"):
-        before, after = _values(getattr(old, part)), _values(getattr(new, part))
-        changeable = _changeable(getattr(new, part))
-        for name in before:
-            if name not in changeable and before[name] != after[name]:
-                what = f"data {name}" if part == "data" else f"--{name}"
+        before, after = getattr(old, part), getattr(new, part)
+        for field in dataclasses.fields(before):
+            was, now = getattr(before, field.name), getattr(after, field.name)
+            if was != now and not field.metadata.get("may_change"):
+                what = f"data {field.name}" if part == "data" else f"--{field.name}"
                 raise UserError(
                     f"{old.directory} holds a run of another configuration: {what} was "
-                    f"{before[name]!r}, now {after[name]!r}; give another --run_dir, or the old "
-                    f"value (see {old.directory}/flags.txt)"
+                    f"{was!r}, now {now!r}; set another --run_dir, or the old value "
+                    f"(see {old.directory}/flags.txt)"
                 )
 
 
-def _changeable(config: Any) -> set[str]:
-    if isinstance(config, dict):
-        return set()
-    fields = dataclasses.fields(config)
-    return {field.name for field in fields if field.metadata.get("may_change")}
-
-
-def _values(config: Any) -> dict[str, Any]:
-    return config if isinstance(config, dict) else dataclasses.asdict(config)
-
-
-def _to_json(run: Run) -> str:
-    parts = ("transformer", "training", "search", "data")
-    return json.dumps({part: _values(getattr(run, part)) for part in parts}, indent=1) + "\n"
+def _parse_data(values: dict[str, Any]) -> TrainingData:
+    vocabularies = values["vocabularies"].items()
+    parsed = {side: Vocabulary(**vocabulary) for side, vocabulary in vocabularies}
+    return TrainingData(**{**values, "vocabularies": parsed})
 
 
 def _flagfile(run: Run) -> str:

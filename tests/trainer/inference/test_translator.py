@@ -307,7 +307,7 @@ def test_an_ensemble_has_that_checkpoint_of_every_run(two_runs: list[Run]) -> No
 
 def test_an_ensemble_of_another_direction_is_refused(two_runs: list[Run]) -> None:
     first, second = two_runs
-    changed = dataclasses.replace(first, data={**first.data, "source_language": "fr"})
+    changed = dataclasses.replace(first, data=dataclasses.replace(first.data, source_language="fr"))
     models = TrainedModels(str(first.directory), "1", (str(second.directory),))
     with pytest.raises(UserError, match="run-2 is en → de, .*run-1 is fr → de"):
         load_translator(changed, models, SearchConfig())
@@ -325,9 +325,10 @@ def test_texts_that_do_not_belong_together_are_refused(
 
 def test_an_ensemble_of_different_subwords_is_refused(two_runs: list[Run]) -> None:
     first, second = two_runs
-    other = {side: dataclasses.asdict(each) for side, each in first.vocabularies.items()}
-    other["target"]["sha256"] = "f00"
-    changed = dataclasses.replace(first, data={**first.data, "vocabularies": other})
+    vocabularies = dict(first.data.vocabularies)
+    vocabularies["target"] = dataclasses.replace(vocabularies["target"], sha256="f00")
+    data = dataclasses.replace(first.data, vocabularies=vocabularies)
+    changed = dataclasses.replace(first, data=data)
     models = TrainedModels(str(first.directory), "1", (str(second.directory),))
     with pytest.raises(UserError, match=r"--ensemble: .*run-2 has other subwords than .*run-1"):
         load_translator(changed, models, SearchConfig())

@@ -28,7 +28,6 @@ def run(make_run: Callable[..., Run], make_training_model: Callable[..., Trainin
     """A run of 40 steps, evaluated at 20 and 40, with one checkpoint left."""
     run = make_run(label_smoothing=0.25)
     run.directory.mkdir()
-    run.data.update(source_language="en", target_language="de")
     training_model = make_training_model()
     save_checkpoint(run.directory, training_model, step=40, train_seconds=75.0, keep=5)
     save_best(run.directory, training_model.transformer, step=40, bleu=4.75, keep=1)

@@ -171,9 +171,27 @@ def test_a_start_that_was_stopped_at_any_write_can_be_repeated(
 def test_a_run_is_read_as_it_was_opened(tmp_path: Path, tiny_dataset: Dataset) -> None:
     opened = start(tmp_path, tiny_dataset)
     assert load_run(tmp_path / "run") == opened
-    assert opened.data["fingerprint"] == tiny_dataset.fingerprint
-    assert opened.vocabularies == tiny_dataset.vocabularies
-    assert (opened.data["source_language"], opened.data["target_language"]) == ("en", "de")
+    assert opened.data.fingerprint == tiny_dataset.fingerprint
+    assert opened.data.vocabularies == tiny_dataset.vocabularies
+    assert (opened.data.source_language, opened.data.target_language) == ("en", "de")
+
+
+def test_run_json_holds_the_configuration_and_the_data(
+    tmp_path: Path, tiny_dataset: Dataset
+) -> None:
+    start(tmp_path, tiny_dataset)
+    vocabulary = dataclasses.asdict(tiny_dataset.vocabularies["source"])
+    assert json.loads((tmp_path / "run" / "run.json").read_text("utf-8")) == {
+        "transformer": dataclasses.asdict(TRANSFORMER),
+        "training": dataclasses.asdict(make_training(tmp_path)),
+        "search": dataclasses.asdict(SEARCH),
+        "data": {
+            "fingerprint": tiny_dataset.fingerprint,
+            "source_language": "en",
+            "target_language": "de",
+            "vocabularies": {"source": vocabulary, "target": vocabulary},
+        },
+    }
 
 
 @pytest.mark.parametrize(
@@ -203,8 +221,8 @@ def test_a_dataset_of_other_subwords_is_refused_with_how_to_make_one(
     run = start(tmp_path, tiny_dataset)
     check_dataset(run, tiny_dataset)
     vocabularies = {
-        side: dataclasses.replace(each, path=f"subwords.{side}.model", sha256="other")
-        for side, each in tiny_dataset.vocabularies.items()
+        side: dataclasses.replace(vocabulary, path=f"subwords.{side}.model", sha256="other")
+        for side, vocabulary in tiny_dataset.vocabularies.items()
     }
     other = dataclasses.replace(tiny_dataset, vocabularies=vocabularies)
     reversed_ = dataclasses.replace(tiny_dataset, source_language="de", target_language="en")
@@ -212,8 +230,8 @@ def test_a_dataset_of_other_subwords_is_refused_with_how_to_make_one(
         check_dataset(run, reversed_)
     with pytest.raises(UserError, match=r"other subwords .*--subwords_model=\S*/subwords.model$"):
         check_dataset(run, other)
-    separate = start(tmp_path / "separate", tiny_dataset)
-    separate.data["vocabularies"] = dataclasses.asdict(other)["vocabularies"]
+    data = dataclasses.replace(run.data, vocabularies=vocabularies)
+    separate = dataclasses.replace(run, data=data)
     two = r"=\S*source.model,\S*target.model --shared_vocabulary=false$"
     with pytest.raises(UserError, match=two):
         check_dataset(separate, tiny_dataset)
