@@ -1,1 +1,1 @@
-"""Shared by every command: errors, flags, files, progress."""
+"""Shared by all commands: settings, flags, errors, files, progress, tables."""

@@ -1,4 +1,4 @@
-"""Command lines: absl flags generated from frozen dataclasses, and errors that fit on one line.
+"""Command lines: absl flags generated from frozen dataclasses, and errors of one line.
 
 A hyper-parameter is stated once, as a `setting` of a frozen dataclass (`settings`). Every entry
 point makes the same three calls: `define_flags` for each dataclass it reads, `run(main)`, and
@@ -29,39 +29,33 @@ _PARSERS: dict[type, Callable[[], flags.ArgumentParser]] = {
 }
 
 
-def define_flags(
-    config_class: type, flag_values: flags.FlagValues = flags.FLAGS, **defaults: Any
-) -> None:
+def define_flags(config_class: type, flag_values: flags.FlagValues = flags.FLAGS) -> None:
     """Defines one flag for each field of a configuration dataclass.
 
     Args:
-      config_class: frozen dataclass. Field types: bool, int, float, str, `Literal[…]` of strings,
-        `tuple[str, …]` (a comma-separated list), or one of these `| None`. A field without a
-        default makes a required flag. A field that is such a dataclass itself stands for its
-        flags, a group of their own in `--help`.
-      flag_values: where the flags live.
-      **defaults: defaults which differ from the dataclass's own, by field name.
+        config_class: frozen dataclass of settings. Field types: bool, int, float, str, `Literal[…]`
+            of strings, `tuple[str, …]` (a comma-separated list), or one of these `| None`. A field
+            without a default makes a required flag. A field that is itself such a dataclass
+            stands for its flags, which are a group of their own in `--help`.
+        flag_values: where the flags are defined.
     """
     hints = typing.get_type_hints(config_class)
-    fields = {field.name: field for field in dataclasses.fields(config_class)}
-    if unknown := sorted(defaults.keys() - fields.keys()):
-        raise ValueError(f"No field {unknown} in {config_class.__name__}: it has {sorted(fields)}.")
-    for name, field in fields.items():
-        if dataclasses.is_dataclass(hints[name]):
-            define_flags(hints[name], flag_values)
-            continue
-        default = defaults.get(name, field.default)
-        _define_flag(hints[name], name, default, field.metadata["help"], flag_values, config_class)
+    for field in dataclasses.fields(config_class):
+        if dataclasses.is_dataclass(hints[field.name]):
+            define_flags(hints[field.name], flag_values)
+        else:
+            group = flag_help.group_name(config_class)
+            _define_flag(field, hints[field.name], group, flag_values)
 
 
 def config_from_flags(
     config_class: type[Config], flag_values: flags.FlagValues = flags.FLAGS
 ) -> Config:
-    """Returns the configuration which the parsed flags describe.
+    """Returns the configuration that the parsed flags describe.
 
     Raises:
-      UserError: a required flag is missing, or the dataclass refuses the values (its
-        `__post_init__` raised ValueError).
+        UserError: a required flag is missing, or the dataclass refuses the values: its
+            `__post_init__` raised ValueError.
     """
     values: dict[str, Any] = {}
     hints = typing.get_type_hints(config_class)
@@ -80,10 +74,10 @@ def config_from_flags(
 
 
 def override_from_flags(config: Config, flag_values: flags.FlagValues = flags.FLAGS) -> Config:
-    """Returns `config` with those fields replaced whose flags were given on the command line.
+    """Returns `config` with the fields replaced whose flags were given on the command line.
 
     Raises:
-      UserError: the dataclass refuses the values.
+        UserError: the dataclass refuses the values.
     """
     try:
         values = {name: flag_values[name].value for name in given_flags(type(config), flag_values)}
@@ -104,15 +98,15 @@ def run(
     allow_unknown: bool = False,
     if_interrupted: str = "",
 ) -> None:
-    """Parses the command line, runs `main` and exits; a user's mistake becomes one line.
+    """Parses the command line, runs `main` and exits; a user's mistake is one line on stderr.
 
-    Exit codes: 0 or what `main` returns; 2 for a mistake of the user's; 130 for an interrupt;
-    141 when the reader of our output has gone away. Anything else keeps its traceback.
+    Exit codes: 0 or what `main` returns; 2 for a user's mistake; 130 for an interrupt; 141 if the
+    reader of standard output has closed it. Any other exception keeps its traceback.
 
     Args:
-      main: receives the program name and the arguments that are not flags of ours.
-      allow_unknown: hand unknown arguments to `main` (which passes them on) instead of refusing.
-      if_interrupted: what to tell the user of what was done.
+        main: receives the program name and the arguments that are not our flags.
+        allow_unknown: pass unknown arguments to `main` instead of refusing them.
+        if_interrupted: message after an interrupt: how to continue.
     """
     flags.FLAGS.set_gnu_getopt(True)
     flags.FLAGS.set_default("verbosity", logging.INFO)
@@ -129,8 +123,7 @@ def run(
     except OSError as error:
         if error.filename is None and error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
-        place = error.filename or "the disk"
-        _exit(f"cannot use {place}: {error.strerror}", 2)
+        _exit(f"cannot use {error.filename or 'the disk'}: {error.strerror}", 2)
 
 
 def parse(
@@ -139,13 +132,13 @@ def parse(
     *,
     allow_unknown: bool = False,
 ) -> list[str]:
-    """Parses `argv` into `flag_values` and returns the program name and the arguments left over.
+    """Parses `argv` into `flag_values`; returns the program name and the remaining arguments.
 
     Raises:
-      UserError: an unknown flag, a value of the wrong type, a flagfile that cannot be opened.
+        UserError: an unknown flag, a value of the wrong type, a flagfile that cannot be opened.
     """
     if {"--help", "-h", "-help", "--helpshort"}.intersection(argv):
-        print(flag_help.describe(flag_values))
+        print(flag_help.format_help(flag_values))
         sys.exit(0)
     try:
         rest = flag_values(argv, known_only=True)
@@ -157,33 +150,28 @@ def parse(
 
 
 def refuse_unknown(argument: str, known: Sequence[str]) -> typing.NoReturn:
-    """Raises UserError for an argument that nobody takes, naming the nearest known flags."""
+    """Raises UserError for an unknown argument, naming the nearest known flags."""
     if not argument.startswith("-"):
         raise UserError(f"unexpected argument {argument!r}: only --flag=value is understood")
     name = argument.lstrip("-").partition("=")[0]
-    near = difflib.get_close_matches(name, sorted(set(known)), n=3) or ["--help lists them all"]
-    hint = ", ".join(n if n.startswith("--") else f"--{n}" for n in near)
+    nearest = [f"--{flag}" for flag in difflib.get_close_matches(name, sorted(set(known)), n=3)]
+    hint = ", ".join(nearest) or "--help lists them all"
     raise UserError(f"unknown flag --{name}; nearest: {hint}")
 
 
 def _define_flag(
-    hint: Any,
-    name: str,
-    default: Any,
-    help_text: str,
-    flag_values: flags.FlagValues,
-    config_class: type,
+    field: "dataclasses.Field[Any]", hint: Any, group: str, flag_values: flags.FlagValues
 ) -> None:
     if isinstance(hint, types.UnionType):
-        (hint,) = (part for part in typing.get_args(hint) if part is not type(None))
-    group = flag_help.group_name(config_class)
-    default = None if default is dataclasses.MISSING else default
+        (hint,) = (member for member in typing.get_args(hint) if member is not type(None))
+    help_text = field.metadata["help"]
+    default = None if field.default is dataclasses.MISSING else field.default
     if hint is bool:
-        flags.DEFINE_boolean(name, default, help_text, flag_values, group)
+        flags.DEFINE_boolean(field.name, default, help_text, flag_values, group)
         return
     parser, serializer = _parser(hint)
     default = list(default) if isinstance(default, tuple) else default
-    flags.DEFINE(parser, name, default, help_text, flag_values, serializer, module_name=group)
+    flags.DEFINE(parser, field.name, default, help_text, flag_values, serializer, module_name=group)
 
 
 def _parser(hint: Any) -> tuple[flags.ArgumentParser, flags.ArgumentSerializer]:
@@ -200,11 +188,11 @@ def _exit(message: str, code: int) -> typing.NoReturn:
 
 
 class _PlainFormatter(standard_logging.Formatter):
-    """Messages as they are; only what is worse than information names its level."""
+    """Shows plain messages; only warnings and errors start with their level."""
 
     def format(self, record: standard_logging.LogRecord) -> str:
         message = record.getMessage()
         if record.exc_info:
             message = f"{message}\n{self.formatException(record.exc_info)}"
-        quiet = record.levelno <= standard_logging.INFO
-        return message if quiet else f"{record.levelname.lower()}: {message}"
+        is_plain = record.levelno <= standard_logging.INFO
+        return message if is_plain else f"{record.levelname.lower()}: {message}"

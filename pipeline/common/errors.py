@@ -1,5 +1,5 @@
-"""The one exception that means: the user can put this right. Raised everywhere, shown by `cli`."""
+"""The exception for mistakes that the user can correct: raised everywhere, shown by `cli`."""
 
 
 class UserError(Exception):
-    """A mistake of the user's: one line with what was received, what was expected, the remedy."""
+    """A user's mistake in one line: what was received, what was expected, the remedy."""

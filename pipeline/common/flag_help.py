@@ -1,4 +1,4 @@
-"""The text of `--help`: the command's story, then our flags grouped by configuration dataclass."""
+"""The text of `--help`: the command's docstring, then our flags by configuration dataclass."""
 
 import inspect
 import os
@@ -20,28 +20,28 @@ Also:
 
 
 def group_name(config_class: type) -> str:
-    """Returns the absl module name under which a dataclass's flags are filed."""
+    """Returns the absl module name that groups a dataclass's flags."""
     summary = (inspect.getdoc(config_class) or config_class.__name__).splitlines()[0]
     return _GROUP + summary
 
 
 def our_flags(flag_values: flags.FlagValues) -> list[str]:
-    """Returns the names of the flags that came from dataclasses, in the order of definition."""
+    """Returns the names of the flags made from dataclasses, in the order of definition."""
     return [flag.name for group in _groups(flag_values).values() for flag in group]
 
 
-def describe(flag_values: flags.FlagValues) -> str:
-    """Returns the whole help text of the running command."""
+def format_help(flag_values: flags.FlagValues) -> str:
+    """Returns the help text of the running command."""
     main = sys.modules["__main__"]
-    story = inspect.cleandoc(main.__doc__ or "")
+    docstring = inspect.cleandoc(main.__doc__ or "")
     module = getattr(main.__spec__, "name", None) if getattr(main, "__spec__", None) else None
     command = f"python -m {module}" if module else f"python {os.path.basename(sys.argv[0])}"
     groups = [
-        "\n".join([title.removeprefix(_GROUP), *map(_describe_flag, group)])
+        "\n".join([title.removeprefix(_GROUP), *map(_format_flag, group)])
         for title, group in _groups(flag_values).items()
     ]
     usage = f"Usage: {command} [--flag=value …] [--flagfile=FILE]"
-    return "\n\n".join([story, usage, *groups, _CLOSING])
+    return "\n\n".join([docstring, usage, *groups, _CLOSING])
 
 
 def _groups(flag_values: flags.FlagValues) -> dict[str, list[flags.Flag]]:
@@ -49,7 +49,7 @@ def _groups(flag_values: flags.FlagValues) -> dict[str, list[flags.Flag]]:
     return {name: group for name, group in modules.items() if name.startswith(_GROUP)}
 
 
-def _describe_flag(flag: flags.Flag) -> str:
+def _format_flag(flag: flags.Flag) -> str:
     choices = getattr(flag.parser, "enum_values", None)
     value = "|".join(choices) if choices else _VALUES[flag.parser.flag_type()]
     name = f"--[no]{flag.name}" if flag.boolean else f"--{flag.name}={value}"

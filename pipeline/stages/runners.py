@@ -8,6 +8,7 @@ import argparse
 import contextlib
 import logging
 import os
+import re
 import shlex
 import socket
 import sys
@@ -191,7 +192,12 @@ def _refuse_strangers(arguments: Sequence[str], our_flags: Sequence[str]) -> Non
     except argparse.ArgumentError as error:
         raise UserError(f"received an option of Beam's that it refuses: {error}") from error
     if strangers:
-        known = [name.lstrip("-") for name in parser._option_string_actions]
-        refuse_unknown(strangers[0], [*our_flags, *known])
+        refuse_unknown(strangers[0], [*our_flags, *_option_names(parser)])
     if given.direct_num_workers != parser.get_default("direct_num_workers"):
         raise UserError("received --direct_num_workers: expected --num_workers, which sets it")
+
+
+def _option_names(parser: argparse.ArgumentParser) -> list[str]:
+    """Returns the names of all options, read from the help: argparse has no public list."""
+    options = re.findall(r"^  (--.*)$", parser.format_help(), re.MULTILINE)
+    return [name for line in options for name in re.findall(r"--([\w-]+)", line)]

@@ -75,7 +75,12 @@ def test_the_number_of_workers_reaches_the_runner() -> None:
 
 
 @pytest.mark.parametrize(
-    ("argument", "nearest"), [("--projct=p", "--project"), ("--max_lengt=3", "--max_length")]
+    ("argument", "nearest"),
+    [
+        ("--projct=p", "--project"),
+        ("--lables=x=y", "--labels"),  # an option's second name
+        ("--max_lengt=3", "--max_length"),
+    ],
 )
 def test_an_option_of_nobody_is_refused_with_the_nearest(argument: str, nearest: str) -> None:
     with pytest.raises(UserError, match=f"unknown flag .*nearest: {nearest}"):
