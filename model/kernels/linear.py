@@ -3,7 +3,7 @@
 Weights for search have 16 columns of zeros more than trained ones where the rows of a kernel would
 be a multiple of 2 KiB apart, as for 512 columns of float32. Such rows map to the same few sets of
 a processor's cache and evict each other (conflict misses): the product with a few dozen rows takes
-up to twice as long (BUILD.md, "Decoding speed, measured").
+up to twice as long (tests/benchmarks/RESULTS.md, 4).
 """
 
 from collections.abc import Iterator, Sequence

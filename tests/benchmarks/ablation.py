@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.common.tables import format_table
+from tests.benchmarks.record import output_flag, write_record
 from tests.benchmarks.workload import as_flags, preprocess
 
 Flags = Mapping[str, object]
@@ -101,14 +102,14 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--work_dir", type=Path, required=True)
-    parser.add_argument("--output", type=Path, default=Path("ablation.json"))
+    output_flag(parser, "ablation")
     parser.add_argument("--at_once", type=int, default=1)
     arguments = parser.parse_args()
-    results = Results(arguments.output)
+    results = Results(arguments)
     missing = [row for row in ROWS if row not in results]
-    runs = {row.run: [each for each in missing if each.run == row.run] for row in missing}
+    runs = {row.run: [same for same in missing if same.run == row.run] for row in missing}
 
-    for row in {each.dataset: each for each in missing}.values():
+    for row in {row.dataset: row for row in missing}.values():
         preprocess(arguments.work_dir / "data" / row.dataset, {**DATA, **row.data})
     shares: queue.SimpleQueue[list[int]] = queue.SimpleQueue()
     cores = sorted(os.sched_getaffinity(0))
@@ -132,10 +133,13 @@ def main() -> None:
 class Results:
     """Scores of rows, in a file after every change."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self._arguments = arguments
         self._lock = threading.Lock()
-        self._scores: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+        path: Path = arguments.output
+        self._scores: dict[str, Any] = (
+            json.loads(path.read_text())["results"] if path.exists() else {}
+        )
 
     def __contains__(self, row: Row) -> bool:
         return self._scores.get(row.change, {}).get("flags") == _flags(row)
@@ -144,7 +148,7 @@ class Results:
         """Keeps a row's scores."""
         with self._lock:
             self._scores[row.change] = {"flags": _flags(row), **scores}
-            self._path.write_text(json.dumps(self._scores, indent=1, ensure_ascii=False) + "\n")
+            write_record("ablation", self._arguments, self._scores)
             print(self.table(), flush=True)
 
     def table(self) -> str:
@@ -155,7 +159,7 @@ class Results:
                 dev, test = (self._scores[row.change][split] for split in ("dev", "test"))
                 figures = (dev["sacrebleu"], test["sacrebleu"], dev["perplexity"])
                 minutes = f"{dev['train_seconds'] / 60:.1f}"
-                lines.append([row.change, *(f"{each:.2f}" for each in figures), minutes])
+                lines.append([row.change, *(f"{figure:.2f}" for figure in figures), minutes])
         return "\n".join(format_table(lines))
 
 

@@ -13,7 +13,6 @@ may be deleted afterwards.
 
 import argparse
 import functools
-import json
 import os
 import random
 import shutil
@@ -23,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from tests.benchmarks import rivals
 from tests.benchmarks.measure import resident_memory
+from tests.benchmarks.record import output_flag, write_record
 from tests.benchmarks.rivals import opennmt_py
 from tests.benchmarks.translation_times import compare, show, time_alone, time_by_length, timed
 from tests.benchmarks.workload import SIZES, THREADS, Workload, prepare, some_of
@@ -45,7 +45,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--work_dir", type=Path, required=True)
-    parser.add_argument("--output", type=Path, default=Path("decoding.json"))
+    output_flag(parser, "decoding")
     parser.add_argument("--sizes", type=some_of(SIZES), default=list(SIZES))
     parser.add_argument("--run_dir", type=Path, help="a trained run, instead of --sizes")
     parser.add_argument("--rounds", type=int, default=3)
@@ -54,15 +54,17 @@ def main() -> None:
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:THREADS])
     workload = prepare(arguments.work_dir)
     start_tensorflow(for_search=True)  # as `trainer.translate` does
-    results: dict[str, object] = {}
+    models: dict[str, object] = {}
+    results: dict[str, object] = {"models": models}
     if arguments.run_dir:
-        results["trained"] = measure_trained(arguments.run_dir, workload, arguments.rounds)
+        models["trained"] = measure_trained(arguments.run_dir, workload, arguments.rounds)
     else:
         for name in arguments.sizes:
-            results[name] = measure_untrained(name, workload, arguments.rounds)
+            models[name] = measure_untrained(name, workload, arguments.rounds)
+            write_record("decoding", arguments, results)
     if arguments.memory_sentences:
-        results["memory"] = watch_memory(workload, arguments.memory_sentences)
-    arguments.output.write_text(json.dumps(results, indent=1) + "\n")
+        results["memory_mib"] = watch_memory(workload, arguments.memory_sentences)
+    write_record("decoding", arguments, results)
 
 
 def measure_trained(run_dir: Path, workload: Workload, rounds: int) -> dict[str, object]:
@@ -77,9 +79,8 @@ def measure_trained(run_dir: Path, workload: Workload, rounds: int) -> dict[str,
         title = f"trained, {search}"
         translators = engines.make_all(setup, beam_size, folder)
         results[search] = {
-            "sentences_per_second": compare(
-                title, timed(translators, sentences), sentences, rounds
-            ),
+            "sentences": len(sentences),
+            "seconds": compare(title, timed(translators, sentences), sentences, rounds),
             "alone_milliseconds": time_alone(title, translators, sentences[:ALONE]),
             "microseconds_per_token": by_length(title, trained, beam_size, folder, sentences),
         }
@@ -109,7 +110,8 @@ def measure_untrained(name: str, workload: Workload, rounds: int) -> dict[str, o
             length=LENGTH,
         )
         results[search] = {
-            "sentences_per_second": compare(title, contenders, sentences, rounds),
+            "sentences": len(sentences),
+            "seconds": compare(title, contenders, sentences, rounds),
             "alone_milliseconds": time_alone(title, translators, sentences[:ALONE]),
             "microseconds_per_token": by_length(title, untrained, beam_size, folder, sentences),
         }

@@ -23,6 +23,7 @@ from pipeline.common.tables import format_table
 from pipeline.dataset.schema import load_dataset
 from pipeline.subwords.encoding import load_subwords
 from tests.benchmarks import rivals
+from tests.benchmarks.record import output_flag, write_record
 from tests.benchmarks.rivals import opennmt_tf
 from tests.benchmarks.workload import SIZES, Workload, as_flags, prepare, some_of
 
@@ -137,26 +138,30 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--work_dir", type=Path, required=True)
-    parser.add_argument("--output", type=Path, default=Path("learning_curve.json"))
+    output_flag(parser, "learning_curve")
     parser.add_argument("--contenders", type=some_of(contenders), default=list(contenders))
     arguments = parser.parse_args()
     arguments.work_dir.mkdir(parents=True, exist_ok=True)
     workload = prepare(arguments.work_dir)
     output: Path = arguments.output
-    scores: dict[str, dict[str, float]] = json.loads(output.read_text()) if output.exists() else {}
+    scores: dict[str, dict[str, float]] = (
+        json.loads(output.read_text())["results"] if output.exists() else {}
+    )
     checkpoints = [*map(str, UPDATES), "average"]
     for name in arguments.contenders:
         folder = arguments.work_dir / name
         folder.mkdir(exist_ok=True)
         contender = contenders[name](workload, folder)
         known = scores.setdefault(name, {})
-        if missing := [each for each in checkpoints if each not in known]:
+        missing = [checkpoint for checkpoint in checkpoints if checkpoint not in known]
+        if missing:
             contender.train()
             for checkpoint in missing:
                 known[checkpoint] = contender.bleu(checkpoint)
-                output.write_text(json.dumps(scores, indent=1) + "\n")
+                write_record("learning_curve", arguments, scores)
     rows = [
-        [name, *(f"{known[each]:.2f}" for each in checkpoints)] for name, known in scores.items()
+        [name, *(f"{known[checkpoint]:.2f}" for checkpoint in checkpoints)]
+        for name, known in scores.items()
     ]
     print("\n".join(format_table([["updates", *checkpoints], *rows])))
 

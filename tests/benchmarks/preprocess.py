@@ -9,12 +9,11 @@ the Canadian Hansards with a plain script; then measures a corpus ten times as l
 
 import argparse
 import dataclasses
-import json
 import shutil
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import sentencepiece
@@ -27,6 +26,7 @@ from pipeline.dataset.schema import load_dataset, read_lines
 from pipeline.stages import block_stages, pair_files
 from tests.benchmarks import corpora
 from tests.benchmarks.measure import Run, alternate, measure, medians
+from tests.benchmarks.record import output_flag, write_record
 
 VOCABULARY_SIZE = 37_000
 BLOCK_PAIRS = 20_000
@@ -39,7 +39,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--work_dir", type=Path, required=True)
-    parser.add_argument("--output", type=Path, default=Path("preprocess.json"))
+    output_flag(parser, "preprocess")
     parser.add_argument("--rounds", type=int, default=3, help="of comparisons on Hansard; 0: none")
     parser.add_argument("--large_pairs", type=int, default=4_500_000, help="0: no large corpus")
     arguments = parser.parse_args()
@@ -48,11 +48,14 @@ def main() -> None:
     results: dict[str, object] = {}
     if arguments.rounds:
         results |= compare_on_hansard(work, arguments.rounds)
+        write_record("preprocess", arguments, results)
     if arguments.large_pairs:
         scaled = measure_scale(work, arguments.large_pairs)
         show("English–French, resampled", scaled)
-        results["scale"] = as_json(scaled)
-    arguments.output.write_text(json.dumps(results, indent=1) + "\n")
+        results["resampled"] = {
+            name: as_json([run], lines) for name, (run, lines) in scaled.items()
+        }
+        write_record("preprocess", arguments, results)
 
 
 def compare_on_hansard(work: Path, rounds: int) -> dict[str, object]:
@@ -64,12 +67,15 @@ def compare_on_hansard(work: Path, rounds: int) -> dict[str, object]:
         "pipeline, 2 workers": lambda: preprocess(work, texts, workers=2),
         "plain script": lambda: run_plain_script(work, texts),
     }
-    runs = {name: (medians(each), lines) for name, each in alternate(contenders, rounds).items()}
-    rates = compare_encoding(work, texts, rounds)
-    show("Hansard, 468,007 pairs, medians", runs)
-    for name, rate in rates.items():
-        print(f"{name}: {rate:,.0f} lines per CPU second")
-    return {"whole": as_json(runs), "encoding_lines_per_cpu_second": rates}
+    runs = alternate(contenders, rounds)
+    encoding = compare_encoding(work, texts, rounds)
+    figures = {name: (medians(measured), lines) for name, measured in runs.items()}
+    show("Hansard, 468,007 pairs, medians", figures)
+    return {
+        "hansard": {name: as_json(measured, lines) for name, measured in runs.items()},
+        "padding_efficiency": load_dataset(work / "dataset").padding_efficiency["total"],
+        "encoding": encoding,
+    }
 
 
 def preprocess(work: Path, texts: list[Path], workers: int) -> Run:
@@ -95,8 +101,8 @@ def run_plain_script(work: Path, texts: list[Path]) -> Run:
     return measure([*script, *map(str, texts), str(work), str(VOCABULARY_SIZE)])
 
 
-def compare_encoding(work: Path, texts: list[Path], rounds: int) -> dict[str, float]:
-    """Returns lines per CPU second of our encoding stage and of SentencePiece, on one core.
+def compare_encoding(work: Path, texts: list[Path], rounds: int) -> dict[str, object]:
+    """Measures the CPU seconds of our encoding stage and of SentencePiece, on one core.
 
     The stage reads clean pairs, sorts, encodes, packs and writes; SentencePiece only encodes.
     """
@@ -131,7 +137,9 @@ def compare_encoding(work: Path, texts: list[Path], rounds: int) -> dict[str, fl
         ),
     }
     seconds = alternate(contenders, rounds)
-    return {name: len(lines) / statistics.median(each) for name, each in seconds.items()}
+    for name, times in seconds.items():
+        print(f"{name}: {len(lines) / statistics.median(times):,.0f} lines per CPU second")
+    return {"lines": len(lines), "cpu_seconds": seconds}
 
 
 def cpu_seconds(function: Callable[[], object]) -> float:
@@ -163,11 +171,9 @@ def show(title: str, runs: dict[str, tuple[Run, int]]) -> None:
     print(f"\n{title}", *format_table(rows), sep="\n")
 
 
-def as_json(runs: dict[str, tuple[Run, int]]) -> dict[str, object]:
-    """Returns the figures of runs, each given with its number of lines."""
-    return {
-        name: {**dataclasses.asdict(run), "lines": lines} for name, (run, lines) in runs.items()
-    }
+def as_json(runs: Sequence[Run], lines: int) -> dict[str, object]:
+    """Returns the figures of every round, and the lines that each of them read."""
+    return {"lines": lines, "rounds": list(map(dataclasses.asdict, runs))}
 
 
 def count_lines(path: Path) -> int:

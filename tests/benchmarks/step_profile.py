@@ -17,6 +17,7 @@ from typing import Any, cast
 
 from pipeline.common.tables import format_table
 from pipeline.dataset.schema import load_dataset
+from tests.benchmarks.record import output_flag, write_record
 from tests.benchmarks.workload import (
     DROPOUT,
     LABEL_SMOOTHING,
@@ -40,6 +41,7 @@ def main() -> None:
     parser.add_argument("--work_dir", type=Path, required=True)
     parser.add_argument("--size", choices=SIZES, default="tiny")
     parser.add_argument("--mixed_precision", choices=("none", "bfloat16"), default="none")
+    output_flag(parser, "step_profile")
     arguments = parser.parse_args()
     os.environ["TF_NUM_INTEROP_THREADS"] = os.environ["TF_NUM_INTRAOP_THREADS"] = "1"
     start_tensorflow()
@@ -48,11 +50,12 @@ def main() -> None:
         profile_steps(dataset_dir, SIZES[arguments.size], arguments.mixed_precision, Path(folder))
         (trace,) = Path(folder).rglob("*.xplane.pb")
         times = sum_times(read_operations(trace))
+    write_record("step_profile", arguments, {"milliseconds": times})
     total = sum(times.values())
     kinds = list(times.items())
-    kinds = [*kinds[:SHOWN], ("all others", sum(each for _, each in kinds[SHOWN:]))]
+    kinds = [*kinds[:SHOWN], ("all others", sum(time for _, time in kinds[SHOWN:]))]
     rows = [["operation", "ms", "share"]]
-    rows += [[kind, f"{each:.1f}", f"{each / total:.1%}"] for kind, each in kinds]
+    rows += [[kind, f"{time:.1f}", f"{time / total:.1%}"] for kind, time in kinds]
     print(*format_table([*rows, ["a step", f"{total:.1f}", ""]]), sep="\n")
 
 

@@ -14,7 +14,6 @@ import argparse
 import dataclasses
 import functools
 import itertools
-import json
 import math
 import os
 import shutil
@@ -29,6 +28,7 @@ from model.config import TransformerConfig
 from pipeline.common.tables import format_table
 from pipeline.dataset.schema import load_dataset
 from tests.benchmarks.measure import alternate
+from tests.benchmarks.record import output_flag, write_record
 from tests.benchmarks.throughput import Throughput, follow
 from tests.benchmarks.trainers import OURS, RIVALS, make_trainer
 from tests.benchmarks.workload import (
@@ -66,7 +66,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--work_dir", type=Path, required=True)
-    parser.add_argument("--output", type=Path, default=Path("training.json"))
+    output_flag(parser, "training")
     parser.add_argument("--sizes", type=some_of(SIZES), default=list(SIZES))
     parser.add_argument("--rivals", type=some_of(RIVALS), default=list(RIVALS))
     parser.add_argument("--rounds", type=int, default=3)
@@ -75,19 +75,22 @@ def main() -> None:
     work: Path = arguments.work_dir
     workload = prepare(work)
     machine = measure_machine(workload.dataset)
-    results: dict[str, object] = {"machine": dataclasses.asdict(machine)}
+    sizes: dict[str, object] = {}
     for size in arguments.sizes:
         contenders = {
             name: functools.partial(run, name, workload, SIZES[size], work / "training" / size)
             for name in [*OURS, *arguments.rivals]
         }
         runs = alternate(contenders, arguments.rounds)
-        figures = {name: medians(each) for name, each in runs.items()}
         operations = operations_per_token(SIZES[size], workload.dataset)
+        figures = {name: medians(rounds) for name, rounds in runs.items()}
         show(size, figures, arguments.rivals, machine, operations)
-        results[size] = {name: dataclasses.asdict(each) for name, each in figures.items()}
-        results[f"{size}, operations per token"] = operations
-    arguments.output.write_text(json.dumps(results, indent=1) + "\n")
+        sizes[size] = {
+            "operations_per_token": operations,
+            "rounds": {name: list(map(dataclasses.asdict, runs[name])) for name in runs},
+        }
+        results = {"limits": dataclasses.asdict(machine), "sizes": sizes}
+        write_record("training", arguments, results)
 
 
 def run(name: str, workload: Workload, size: Size, folder: Path) -> Throughput:

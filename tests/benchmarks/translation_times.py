@@ -18,15 +18,15 @@ def compare(
     contenders: Mapping[str, Callable[[], float]],
     sentences: Sequence[str],
     rounds: int,
-) -> dict[str, float]:
-    """Prints and returns sentences a second, medians; contenders tell how many seconds it took."""
+) -> dict[str, list[float]]:
+    """Prints the medians of sentences per second; returns the seconds of every round."""
     runs = alternate(contenders, rounds)
-    speeds = {name: len(sentences) / statistics.median(each) for name, each in runs.items()}
+    speeds = {name: len(sentences) / statistics.median(times) for name, times in runs.items()}
     ours = next(iter(speeds.values()))
     rows = [["", "sentences/s", "ours is faster by"]]
     rows += [[name, f"{speed:,.1f}", f"{ours / speed:.2f}"] for name, speed in speeds.items()]
     show(title, rows)
-    return speeds
+    return runs
 
 
 def time_alone(
@@ -38,7 +38,7 @@ def time_alone(
         times = [1e3 * seconds(translate, [sentence]) for sentence in sentences]
         cuts = statistics.quantiles(times, n=20)
         results[name] = {"p50": cuts[9], "p95": cuts[18]}
-        rows.append([name, *(f"{each:.1f}" for each in results[name].values())])
+        rows.append([name, *(f"{figure:.1f}" for figure in results[name].values())])
     show(f"{title}, one sentence at a time", rows)
     return results
 

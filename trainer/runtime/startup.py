@@ -53,7 +53,7 @@ def parts_at_once(training: TrainingConfig) -> int:
     """Returns in how many parts processor cores compute a batch side by side.
 
     They wait less for one another than where they share each operation. XLA shares for itself;
-    bfloat16 was slower so (BUILD.md, "Training speed, measured").
+    bfloat16 was slower so (tests/benchmarks/RESULTS.md, 4).
     """
     if training.jit_compile or training.mixed_precision != "none" or "TF_CONFIG" in os.environ:
         return 1

@@ -27,7 +27,7 @@ def environment(name: str, work: Path) -> Environment:
     path = work / "environments" / name
     if not path.exists():
         python = str(path / "bin/python")
-        versions = str(Path(__file__).with_name(f"{name}.txt"))
+        versions = str(_version_file(name))
         try:
             subprocess.run([sys.executable, "-m", "venv", str(path)], check=True)
             subprocess.run(
@@ -37,3 +37,13 @@ def environment(name: str, work: Path) -> Environment:
             shutil.rmtree(path, ignore_errors=True)  # so that the next run begins anew
             raise
     return Environment(path)
+
+
+def pinned_versions(name: str) -> dict[str, str]:
+    """Returns the version of every library in `NAME.txt`."""
+    lines = _version_file(name).read_text(encoding="utf-8").split()
+    return {library: version for library, _, version in (line.partition("==") for line in lines)}
+
+
+def _version_file(name: str) -> Path:
+    return Path(__file__).with_name(f"{name}.txt")
