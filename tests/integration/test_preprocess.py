@@ -85,10 +85,12 @@ def test_the_command_reports_and_names_the_next_one(tmp_path: Path) -> None:
         "-m", "pipeline.preprocess", *preprocess_flags(config, runner="DirectRunner")
     )
     assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith(f"{config.output_dir}: en → de, 310 bpe subwords, ")
     assert "train: 460 of 500 pairs" in result.stdout
     assert "padding efficiency" in result.stdout
     assert "python -m trainer.task --flagfile=configs/multi30k.flags" in result.stdout
     assert f"--dataset_dir={config.output_dir}" in result.stdout
+    assert "500 of 500 lines, " in result.stderr  # progress
     assert "Traceback" not in result.stderr and "WARNING" not in result.stderr
 
 
