@@ -17,7 +17,7 @@ class TransformerConfig:
     """
 
     num_layers: int = setting(
-        6, "Layers N in the encoder and in the decoder, each (§3.1, Table 3 C)."
+        6, "Layers N of the encoder, and as many of the decoder (§3.1, Table 3 C)."
     )
     model_dim: int = setting(512, "Size d_model of embeddings and of every layer's output (§3.1).")
     feed_forward_dim: int = setting(
@@ -34,45 +34,44 @@ class TransformerConfig:
     )
     dropout: float = setting(
         0.1,
-        "Rate of dropout P_drop on sublayer outputs and on the sums of embeddings and positions, "
-        "0 to 1 (§5.4, Table 3 D).",
+        "Dropout rate P_drop of sublayer outputs and of the sums of embeddings and positions, at "
+        "least 0 and below 1 (§5.4, Table 3 D).",
     )
     attention_dropout: float = setting(
         0.0,
-        "Rate of dropout on attention's weights, 0 to 1 (none in the paper, 0.1 in Tensor2Tensor).",
+        "Dropout rate of attention weights, at least 0 and below 1 (none in the paper, 0.1 in "
+        "Tensor2Tensor).",
     )
     relu_dropout: float = setting(
         0.0,
-        "Rate of dropout behind the feed-forward layers' ReLU, 0 to 1 (none in the paper, 0.1 in "
-        "Tensor2Tensor).",
+        "Dropout rate after the feed-forward layers' ReLU, at least 0 and below 1 (none in the "
+        "paper, 0.1 in Tensor2Tensor).",
     )
     norm: Literal["post", "pre"] = setting(
         "post",
-        "Layer normalisation after the residual sum as in the paper (post, §3.1) or before the "
+        "Layer normalisation after the residual sum (post, as in the paper, §3.1) or before the "
         "sublayer (pre).",
     )
     positions: Literal["sinusoidal", "sinusoidal_halves", "learned"] = setting(
         "sinusoidal",
-        "Positional encoding: fixed sinusoids, sines and cosines in turn (§3.5) or all sines "
-        "before all cosines (Tensor2Tensor); or learned (Table 3 E).",
+        "Positional encoding: fixed sinusoids with sines and cosines interleaved (§3.5) or all "
+        "sines before all cosines (Tensor2Tensor); or learned (Table 3 E).",
     )
-    max_positions: int = setting(
-        1024, "Longest sentence in tokens that learned positions can number."
-    )
+    max_positions: int = setting(1024, "Longest sentence, in tokens, with learned positions.")
     padding_embedding: Literal["learned", "zeros"] = setting(
         "learned",
-        "Embedding of padding, which the decoder starts from: a learned vector, or zeros "
+        "Embedding of padding, the decoder's first input: a learned vector, or zeros "
         "(Tensor2Tensor).",
     )
     target_space: bool = setting(
         False,
-        "Add one learned vector to all source embeddings: Tensor2Tensor's embedding of the target "
-        "space.",
+        "Add one learned vector to all source embeddings, as Tensor2Tensor's target-space "
+        "embedding does.",
     )
     attention_init_variance: float = setting(
         0.5,
-        "Variance of the first weights of queries, keys and values, as a share of Glorot's: 0.5 "
-        "as in PyTorch, 1 as in Tensor2Tensor.",
+        "Initial variance of the projections of queries, keys and values, as a share of Glorot's: "
+        "0.5 as in PyTorch, 1 as in Tensor2Tensor.",
     )
 
     def __post_init__(self) -> None:
@@ -107,22 +106,22 @@ class SearchConfig:
 
     beam_size: int = setting(
         4,
-        "Hypotheses kept for each sentence (§6.1), 1 for greedy search; or samples drawn for each.",
+        "Hypotheses kept for each sentence (§6.1), 1 for greedy search; with a temperature, "
+        "samples drawn for each sentence.",
     )
     n_best: int = setting(
         1,
-        "Translations given for each sentence, at most beam_size; search goes on until no "
+        "Translations returned for each sentence, at most beam_size; search continues until no "
         "hypothesis can become one of them.",
     )
     length_penalty: float = setting(
         0.6,
-        "Exponent α of the length penalty that log-probabilities are divided by (§6.1); 0 for "
-        "none.",
+        "Exponent α of the length penalty, which divides log-probabilities (§6.1); 0 for none.",
     )
     length_penalty_form: Literal["gnmt", "power"] = setting(
         "gnmt",
-        "Length penalty of n tokens: ((5 + n) / 6)^α (gnmt, §6.1) or n^α (power, as fairseq, "
-        "Marian and CTranslate2 have it).",
+        "Length penalty of n tokens: ((5 + n) / 6)^α (gnmt, §6.1) or n^α (power, as in fairseq, "
+        "Marian and CTranslate2).",
     )
     coverage_penalty: float = setting(
         0.0,
@@ -131,32 +130,35 @@ class SearchConfig:
     )
     min_length: int = setting(
         1,
-        "Shortest translation, in tokens, the end symbol included; the longest, of its source and "
-        "extra_length, goes before it.",
+        "Shortest translation, in tokens, end symbol included; the limit of extra_length takes "
+        "precedence.",
     )
-    extra_length: int = setting(50, "Longest translation, in tokens more than its source (§6.1).")
+    extra_length: int = setting(
+        50, "Longest translation, in tokens beyond the length of its source (§6.1)."
+    )
     max_source_length: int = setting(
         256,
-        "Longest source, in tokens, end symbol included; a longer one is cut there, which bounds "
-        "the memory that a sentence needs.",
+        "Longest source, in tokens, end symbol included; longer ones are truncated, which bounds "
+        "the memory of a sentence.",
     )
     no_repeat_ngram: int = setting(
-        0, "Tokens of an n-gram that may not come twice in a translation; 0: all."
+        0,
+        "Size of the n-grams that may not repeat within a translation, in tokens; 0 for no limit.",
     )
     temperature: float = setting(
         0.0,
-        "Temperature of sampling: 1 draws from the model's distribution, less prefers its "
-        "likeliest tokens; 0 for beam search. Of beam_size samples the n_best best are kept: give "
-        "beam_size 1 for a plain sample.",
+        "Temperature of sampling: 1 draws from the model's distribution, less favours its most "
+        "probable tokens; 0 for beam search. Of beam_size samples the n_best best are kept; "
+        "beam_size 1 gives a plain sample.",
     )
-    top_k: int = setting(0, "Likeliest tokens that sampling draws from; 0 for all.")
+    top_k: int = setting(0, "Most probable tokens that sampling draws from; 0 for all.")
     top_p: float = setting(
         1.0,
-        "Probability of the fewest likeliest tokens that sampling draws from, above 0 to 1 "
-        "(nucleus sampling).",
+        "Total probability of the most probable tokens that sampling draws from, above 0 and at "
+        "most 1 (nucleus sampling).",
     )
     sampling_seed: int = setting(
-        1, "Seed of sampling; the same sentence gives the same samples, in any batch."
+        1, "Seed of sampling; a sentence gets the same samples in any batch."
     )
 
     def __post_init__(self) -> None:

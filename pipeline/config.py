@@ -28,7 +28,11 @@ def _is_encoding(encoding: str) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class CorpusConfig:
-    """Named data sets, files that hold both sides, encodings."""
+    """Named data sets, files that hold both sides, encodings.
+
+    Raises:
+        ValueError: if a value is out of range or values contradict each other.
+    """
 
     dataset: str | None = setting(
         None,
@@ -108,7 +112,11 @@ class CorpusConfig:
 
 @dataclasses.dataclass(frozen=True)
 class PreprocessConfig:
-    """Corpus, subwords and buckets of a dataset directory."""
+    """Corpus, subwords and buckets of a dataset directory.
+
+    Raises:
+        ValueError: if a value is out of range or values contradict each other.
+    """
 
     output_dir: str = setting(
         "data/demo",

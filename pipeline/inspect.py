@@ -1,12 +1,13 @@
-"""Shows what a dataset directory holds: its data card, lengths, padding, and sample pairs.
+"""Shows the content of a dataset directory: its data card, lengths, padding and sample pairs.
 
     python -m pipeline.inspect data/demo
     python -m pipeline.inspect data/demo --verify
-        compares every file with its recorded checksum, and exits 2 naming those that differ
+        compares every file with its recorded checksum; exits 2 if one differs, naming it
 
-Writes nothing; programs read the same card from dataset.json.
+Writes nothing. Programs read the same card from dataset.json.
 """
 
+# Named after its command; `import inspect` still finds the standard library's, being absolute.
 import dataclasses
 
 from pipeline import card
@@ -19,7 +20,11 @@ from pipeline.dataset.verification import verify
 
 @dataclasses.dataclass(frozen=True)
 class InspectConfig:
-    """What to show of a dataset directory."""
+    """What to show of a dataset directory.
+
+    Raises:
+        ValueError: if a value is out of range.
+    """
 
     samples: int = setting(3, "Pairs to show with their subwords, from short to long.")
     verify: bool = setting(False, "Compare every file with its checksum instead.")
@@ -33,7 +38,7 @@ def main(argv: list[str]) -> None:
     config = cli.config_from_flags(InspectConfig)
     for argument in argv[1:]:
         if argument.startswith("-"):
-            cli.refuse_unknown(argument, [each.name for each in dataclasses.fields(config)])
+            cli.refuse_unknown(argument, [field.name for field in dataclasses.fields(config)])
     if len(argv) != 2:
         received = " ".join(argv[1:]) or "nothing"
         raise UserError(f"received {received}: expected one dataset directory, such as data/demo")

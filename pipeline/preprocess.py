@@ -1,17 +1,17 @@
 """Turns parallel text into a dataset directory: subwords, TFRecord shards by length, a data card.
 
     python -m pipeline.preprocess --runner=DirectRunner
-        makes data/demo from the built-in English–German corpus
+        writes data/demo from the built-in English–German corpus
     python -m pipeline.preprocess --source_files=en.gz --target_files=de.gz --output_dir=data/mine
-        makes a dataset of your own text, dev and test sets held out of it
+        writes a dataset of your own text, with dev and test sets held out of it
     python -m pipeline.preprocess --dataset=wmt14_en_de --output_dir=data/wmt14_en_de
-        downloads a named data set, verifies it, and makes a dataset of it
+        downloads a named data set, verifies it and writes a dataset of it
     python -m pipeline.preprocess --source_files=en.gz --target_files=de.gz --dry_run
-        shows what each cleaning rule would drop of it, with examples
+        shows what each cleaning rule would drop from it, with examples
 
-The same input and flags give the same bytes on any runner with any number of workers. A run that
-was killed leaves nothing that a reader accepts; the same command again finishes the job. Options
-of Apache Beam may follow.
+The same input and flags give the same bytes on any runner with any number of workers. A killed
+run leaves nothing that a reader accepts; the same command continues it. Apache Beam's own options
+may follow.
 """
 
 import logging
@@ -26,7 +26,7 @@ from pipeline.config import PreprocessConfig
 def main(argv: list[str]) -> None:
     """Runs the command; `argv` holds the program name and Beam's options."""
     config = cli.config_from_flags(PreprocessConfig)
-    # Imported late: --help need not wait for Beam, which also warns about lacking Google clients.
+    # Imported late, so that --help does not wait for Beam, which also warns about missing clients.
     logging.disable(logging.WARNING)
     from pipeline import card
     from pipeline.build import driver, dry_run

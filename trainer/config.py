@@ -1,4 +1,4 @@
-"""What a training run is made of, each hyper-parameter stated once (§5)."""
+"""Configuration of training and of trained models: each hyper-parameter stated once (§5)."""
 
 import dataclasses
 from typing import Literal
@@ -15,42 +15,43 @@ class TrainingConfig:
     """
 
     dataset_dir: str = setting(
-        "data/wmt14_en_de", "Dataset directory, made by pipeline.preprocess.", may_change=True
+        "data/wmt14_en_de", "Dataset directory, written by pipeline.preprocess.", may_change=True
     )
     run_dir: str = setting(
         "runs/base",
-        "Run directory: checkpoints, TensorBoard, metrics.jsonl. A stopped run continues.",
+        "Run directory: checkpoints, TensorBoard, metrics.jsonl. An interrupted run continues.",
         may_change=True,
     )
-    train_steps: int = setting(100_000, "Updates to train for in all (§5.2).", may_change=True)
+    train_steps: int = setting(100_000, "Total number of training updates (§5.2).", may_change=True)
     tokens_per_batch: int = setting(
         25_000,
-        "Padded tokens of a global batch on each side: a batch of sentences of up to b tokens has "
-        "tokens_per_batch / b pairs (§5.1).",
+        "Positions of a global batch on each side, padding included: a batch of sentences of up "
+        "to b tokens has tokens_per_batch / b pairs (§5.1).",
     )
     gradient_accumulation: int = setting(
         1,
-        "Equal parts in which each device computes the gradients of its share of a batch, one "
-        "after another; more need less memory, and the update stays the same, but that batches are "
-        "rounded down to whole rows of every part.",
+        "Equal parts of each device's share of a batch whose gradients are computed in sequence "
+        "and summed; more parts need less memory. The update stays the same, except that batches "
+        "are rounded down to whole rows of every part.",
         may_change=True,
     )
     warmup_steps: int = setting(4_000, "Updates over which the learning rate rises (§5.3).")
-    learning_rate_scale: float = setting(1.0, "Factor of the learning-rate schedule (§5.3 has 1).")
+    learning_rate_scale: float = setting(1.0, "Factor of the learning-rate schedule (1 in §5.3).")
     adam_beta_1: float = setting(0.9, "Adam's β₁ (§5.3).")
     adam_beta_2: float = setting(0.98, "Adam's β₂ (§5.3).")
     adam_epsilon: float = setting(1e-9, "Adam's ε (§5.3).")
     ema_decay: float = setting(
         0.0,
-        "Decay of a moving average of the weights, such as 0.9995, less at first; 0 to keep none.",
+        "Decay of an exponential moving average of the weights, such as 0.9995, smaller in the "
+        "first updates; 0 for none.",
     )
     label_smoothing: float = setting(
-        0.1, "Probability ε_ls taken from the right subword and spread (§5.4, Table 3 D)."
+        0.1, "Probability ε_ls moved from the correct subword to the others (§5.4, Table 3 D)."
     )
     label_smoothing_over: Literal["all", "wrong"] = setting(
         "all",
-        "Subwords that label smoothing spreads ε_ls over: all V of them, as in the paper's source "
-        "(Szegedy et al. 2016, §7), or the V - 1 wrong ones (Tensor2Tensor).",
+        "Subwords that share ε_ls: all V of them, as in the paper's source (Szegedy et al. 2016, "
+        "§7), or the V - 1 wrong ones (Tensor2Tensor).",
     )
     seed: int = setting(1, "Seed of initial weights, dropout and data order.")
     mixed_precision: Literal["none", "bfloat16", "float16"] = setting(
@@ -63,30 +64,30 @@ class TrainingConfig:
     )
     nan_policy: Literal["stop", "skip"] = setting(
         "stop",
-        "What an update does whose loss or gradients are not finite (it never changes a weight): "
-        "stop the run, or skip up to max_skipped_steps.",
+        "What happens if the loss or a gradient of an update is not finite (the update never "
+        "changes a weight): stop the run, or skip up to max_skipped_steps.",
         may_change=True,
     )
     max_skipped_steps: int = setting(
-        10, "Updates in a row that nan_policy=skip may skip.", may_change=True
+        10, "Consecutive updates that nan_policy=skip may skip.", may_change=True
     )
     log_every_steps: int = setting(
         100, "Updates between lines of metrics.jsonl and TensorBoard.", may_change=True
     )
     checkpoint_every_steps: int = setting(
-        0, "Updates between checkpoints; 0 for by minutes only.", may_change=True
+        0, "Updates between checkpoints; 0 to save by time only.", may_change=True
     )
     checkpoint_every_minutes: float = setting(
-        10.0, "Minutes between checkpoints (§6.1); 0 for by steps only.", may_change=True
+        10.0, "Minutes between checkpoints (§6.1); 0 to save by updates only.", may_change=True
     )
     keep_checkpoints: int = setting(
-        5, "Newest checkpoints that are kept; at least average_checkpoints.", may_change=True
+        5, "Newest checkpoints to keep; at least average_checkpoints.", may_change=True
     )
     average: Literal["last", "best", "ema", "none", "auto"] = setting(
         "last",
-        "Weights that the run ends with: the mean of the last average_checkpoints (§6.1), or of "
-        "as many best by dev BLEU; the moving average of ema_decay; none, the last checkpoint; or "
-        "auto, whichever of these scores best on dev.",
+        "Final weights: the mean of the last average_checkpoints (last, §6.1) or of as many best "
+        "by dev BLEU (best); the moving average of ema_decay (ema); the last checkpoint (none); "
+        "or whichever of these scores best on dev (auto).",
         may_change=True,
     )
     average_checkpoints: int = setting(
@@ -94,7 +95,8 @@ class TrainingConfig:
     )
     eval_every_steps: int = setting(
         0,
-        "Updates between evaluations on dev (loss, perplexity, BLEU); 0 for at the end only.",
+        "Updates between evaluations on dev (loss, perplexity, BLEU); 0 to evaluate at the end "
+        "only.",
         may_change=True,
     )
     eval_sentences: int = setting(
@@ -102,13 +104,14 @@ class TrainingConfig:
     )
     early_stopping_patience: int = setting(
         0,
-        "Evaluations in a row without a better dev BLEU after which training ends; 0 for never.",
+        "Consecutive evaluations without a better dev BLEU after which training stops; 0 to never "
+        "stop early.",
         may_change=True,
     )
     dry_run: bool = setting(
         False,
-        "Build everything, train twice on the widest bucket, print parameters, memory, tokens/s "
-        "and the time that training would take, and write nothing.",
+        "Build everything, train two updates on the widest bucket, print parameters, memory, "
+        "tokens/s and the estimated training time; write nothing.",
         may_change=True,
     )
 
@@ -146,35 +149,35 @@ class TrainingConfig:
 
 @dataclasses.dataclass(frozen=True)
 class TrainedModel:
-    """The trained model to use.
+    """Which checkpoint to load.
 
-    A search flag that is not given keeps the value that the run was trained with.
+    Search flags default to the run's own values.
     """
 
     run_dir: str = setting("runs/base", "Run directory, made by trainer.task.")
     checkpoint: str = setting(
         "auto",
-        "Which weights: averaged, best (by dev BLEU), last, a step, or auto: averaged if it "
+        "Weights to load: averaged, best (by dev BLEU), last, a step, or auto: averaged if it "
         "exists, else last.",
     )
 
     @property
     def run_dirs(self) -> tuple[str, ...]:
-        """The directories of all runs, this one first."""
+        """The directories of all runs, that of --run_dir first."""
         return (self.run_dir,)
 
 
 @dataclasses.dataclass(frozen=True)
 class TrainedModels(TrainedModel):
-    """The trained model to use, or several as one.
+    """Which checkpoint to load, or several as an ensemble.
 
-    A search flag that is not given keeps the value that the first run was trained with.
+    Search flags default to the first run's own values.
     """
 
     ensemble: tuple[str, ...] = setting(
         (),
         "More run directories, of models with the same subwords, whose predictions are averaged "
-        "with those of --run_dir; the same --checkpoint of each.",
+        "with those of --run_dir; --checkpoint applies to each.",
     )
 
     @property

@@ -30,7 +30,7 @@ class ScoredText:
     """What to score."""
 
     source_file: str = required_setting("UTF-8 text, a sentence a line.")
-    target_file: str = required_setting("Its translations, likewise.")
+    target_file: str = required_setting("Its translations, line by line.")
     output_file: str | None = setting(None, "File for the scores; standard output if not given.")
 
 

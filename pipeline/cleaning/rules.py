@@ -49,17 +49,21 @@ _CONTROL = re.compile("[\0-\x1f\x7f-\x9f\ufffd]")
 
 @dataclasses.dataclass(frozen=True)
 class CleaningConfig:
-    """Rules that drop training pairs; `dataset.json` counts what each one dropped."""
+    """Rules that drop training pairs; `dataset.json` counts what each one dropped.
+
+    Raises:
+        ValueError: if a value is out of range.
+    """
 
     drop_undecodable: bool = setting(
         False,
-        "Drop pairs with bytes that are no UTF-8, instead of stopping at the first; in dev and "
-        "test they stop the run in any case.",
+        "Drop pairs with bytes that are not UTF-8, instead of stopping at the first; in dev and "
+        "test they always stop the run.",
     )
     max_length_ratio: float = setting(
         USUAL[LENGTH_RATIO],
-        "Drop pairs with over this many times more words on one side than on the other; 0 keeps "
-        "all.",
+        "Drop pairs with more than this many times as many words on one side as on the other; 0 "
+        "keeps all.",
     )
     drop_identical_sides: bool = setting(
         False, "Drop pairs whose source and target are the same text."
@@ -67,23 +71,23 @@ class CleaningConfig:
     drop_control_characters: bool = setting(
         False,
         "Drop pairs with a control character (other than ASCII whitespace) or U+FFFD, the signs "
-        "of text decoded wrongly.",
+        "of wrongly decoded text.",
     )
     min_script_share: float = setting(
         0.0,
-        "Drop pairs with a side less than this share (0 to 1) of whose letters belong to its "
+        "Drop pairs with a side where less than this share (0 to 1) of the letters belong to its "
         "language's script; 0 keeps all.",
     )
     identify_languages: bool = setting(
         False,
-        f"Drop pairs with a side that is {LEAST_RATIO} times as probably in another "
-        f"language as in its own; sides with under {LEAST_LETTERS} letters in words without a "
-        "capital, such as names, are not judged. Needs the library py3langid.",
+        f"Drop pairs with a side that is {LEAST_RATIO} times as probable in another language as in "
+        f"its own; sides with fewer than {LEAST_LETTERS} letters in words without a capital (such "
+        "as names) are kept. Requires the library py3langid.",
     )
     drop_duplicates: bool = setting(
-        False, "Drop pairs that repeat an earlier pair of the corpus exactly."
+        False, "Drop pairs that are exact copies of an earlier pair of the corpus."
     )
-    drop_overlap: bool = setting(True, "Drop pairs that are in the given dev or test files too.")
+    drop_overlap: bool = setting(True, "Drop pairs that also occur in the given dev or test files.")
 
     def __post_init__(self) -> None:
         require_range(self, "max_length_ratio", at_least=0)

@@ -1,4 +1,4 @@
-"""What a flagfile of `configs/` says, read without running it."""
+"""Reading the flagfiles of `configs/` into configurations, without running them."""
 
 from typing import NamedTuple
 
@@ -18,9 +18,9 @@ class Experiment(NamedTuple):
 
 
 def read_flagfiles(*paths: str) -> Experiment:
-    """Reads flagfiles one after another, later flags winning, as `trainer.task` would.
+    """Reads flagfiles in order, as `trainer.task` would; later flags win.
 
-    A flagfile that a flagfile includes is found from the working directory.
+    Included flagfiles are relative to the working directory.
 
     Raises:
         UserError: if a file cannot be opened, or a flag is unknown or out of range.
