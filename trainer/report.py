@@ -8,8 +8,6 @@ The page opens in any browser, without network.
 import dataclasses
 from pathlib import Path
 
-from absl import logging
-
 from model.config import SearchConfig
 from pipeline import card
 from pipeline.common import cli
@@ -65,7 +63,7 @@ def main(_: list[str]) -> None:
     )
     path = config.output_file or str(Path(model.run_dir) / "report.html")
     write_atomically(path, text.encode())
-    logging.info("written: %s", path)
+    print(f"written: {path}")
 
 
 if __name__ == "__main__":

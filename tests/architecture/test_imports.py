@@ -32,7 +32,6 @@ TRAINER_READS = ("pipeline.common", "pipeline.dataset", "pipeline.subwords")
 ALSO = {
     "trainer.evaluation": ("pipeline.corpora.catalog", "pipeline.corpora.inputs"),
     "trainer.report": ("pipeline.card",),
-    "trainer.translate": ("pipeline.stages.runners", "apache_beam"),
     "trainer.bulk_translation": (
         "pipeline.corpora.spans",
         "pipeline.stages.runners",

@@ -76,6 +76,10 @@ def test_given_translations_are_scored_token_by_token(trained: Path, tmp_path: P
     files = [f"--{side}_file={tmp_path / side}" for side in ("source", "target")]
     scored = succeed("trainer.score", f"--run_dir={trained}", *files).splitlines()
     assert len(scored) == len(rows)
+    output = tmp_path / "scores.jsonl"
+    printed = succeed("trainer.score", f"--run_dir={trained}", *files, f"--output_file={output}")
+    assert printed == f"12 scores written: {output}\n"
+    assert output.read_text("utf-8").splitlines() == scored
     for line, row in zip(map(json.loads, scored), rows, strict=True):
         assert line["log_prob"] == pytest.approx(sum(line["token_log_probs"]), rel=1e-5)
         assert "".join(line["tokens"][:-1]).replace("\u2581", " ").strip() == row["translation"]
@@ -181,7 +185,8 @@ def test_translate_reads_and_writes_files_with_prefixes_and_an_ensemble(
 
 def test_pages_show_the_run_and_what_it_attends_to(trained: Path, tmp_path: Path) -> None:
     run_dir = shutil.copytree(trained, tmp_path / "run")
-    succeed("trainer.report", f"--run_dir={run_dir}", "--samples=2")
+    printed = succeed("trainer.report", f"--run_dir={run_dir}", "--samples=2")
+    assert printed == f"written: {run_dir / 'report.html'}\n"
     report = Page((run_dir / "report.html").read_text("utf-8"))
     assert {"Loss", "Perplexity", "BLEU"} <= set(report.texts("b"))
     assert len(report.all("figure", "heads")) == 2

@@ -54,7 +54,7 @@ class TranslationHandler(ModelHandler):
         return True
 
 
-def translate_with_beam(
+def run_beam_job(
     blocks: Sequence[TextBlock], folder: str, model: Model, options: PipelineOptions
 ) -> None:
     """Translates blocks into their parts in `folder`, which every worker must be able to write."""

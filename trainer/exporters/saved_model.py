@@ -110,7 +110,10 @@ def find_fingerprint(directory: str) -> Path:
             else f"make one with python -m trainer.export --output_dir={directory} --run_dir=…"
         )
         if storage.is_url(directory):
-            remedy = "copy it from the store to a folder first"
+            remedy = (
+                "copy it from the store to a folder first; with --runner, to one that every worker "
+                "sees under the same path"
+            )
         raise UserError(f"no SavedModel in {directory} (it has no saved_model.pb): {remedy}")
     return Path(directory) / "fingerprint.pb"
 

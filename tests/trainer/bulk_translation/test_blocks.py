@@ -277,15 +277,15 @@ def test_beam_translates_every_block_once(
     tmp_path: Path, parts: str, text: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     from pipeline.stages.runners import make_options
-    from trainer.bulk_translation.apache_beam_job import translate_with_beam
+    from trainer.bulk_translation.apache_beam_job import run_beam_job
 
     model = ShoutingModel(None)
     blocks = list_blocks([text], 2, model)
     options = make_options("DirectRunner", 1, [], [])
-    translate_with_beam(blocks[1:], parts, model, options)
+    run_beam_job(blocks[1:], parts, model, options)
     assert storage.entries(parts) == {block.name for block in blocks[1:]}
     assert "Resource module" not in caplog.text  # Beam's, where it has no torch
-    translate_with_beam(blocks[:1], parts, model, options)
+    run_beam_job(blocks[:1], parts, model, options)
     join_parts(blocks, parts, str(tmp_path / "out"))
     assert (tmp_path / "out").read_bytes().decode().split("\n")[:2] == ["B", ""]
 

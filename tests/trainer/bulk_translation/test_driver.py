@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.common.errors import UserError
 from tests.trainer.bulk_translation.test_blocks import ShoutingModel
-from trainer.translate import TextFiles, translate_file
+from trainer.bulk_translation.driver import TextFiles, translate_file
 
 MODEL = ShoutingModel(None)
 
@@ -17,7 +17,7 @@ def translate(folder: Path, input_file: str | None = None) -> str:
     """Translates into the file "out" and returns what it holds."""
     output = str(folder / "out")
     files = TextFiles(input_file=input_file, output_file=output, block_lines=2)
-    translate_file(files, output, MODEL, [])
+    translate_file(files, MODEL, beam_arguments=[], our_flags=[])
     assert not (folder / "out.parts").exists()
     return (folder / "out").read_text("utf-8")
 

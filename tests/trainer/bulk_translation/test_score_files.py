@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.common.errors import UserError
-from trainer.score import read_pairs
+from trainer.bulk_translation.score_files import read_aligned_lines
 
 
 def write(folder: Path, **texts: bytes) -> list[str]:
@@ -14,11 +14,11 @@ def write(folder: Path, **texts: bytes) -> list[str]:
 
 def test_lines_end_at_line_feeds_alone_as_those_of_translations_do(tmp_path: Path) -> None:
     paths = write(tmp_path, en="a\rb\u2028c\r\n\nlast\n".encode(), de=b"A\n\nLetzte")
-    assert read_pairs(*paths) == (["a\rb\u2028c\r", "", "last"], ["A", "", "Letzte"])
+    assert read_aligned_lines(*paths) == (["a\rb\u2028c\r", "", "last"], ["A", "", "Letzte"])
 
 
 def test_files_of_no_lines_have_no_pairs(tmp_path: Path) -> None:
-    assert read_pairs(*write(tmp_path, en=b"", de=b"")) == ([], [])
+    assert read_aligned_lines(*write(tmp_path, en=b"", de=b"")) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -35,4 +35,4 @@ def test_files_that_do_not_belong_together_are_refused(
 ) -> None:
     paths = write(tmp_path, en=b"a\nb\n", de=target)
     with pytest.raises(UserError, match=expected):
-        read_pairs(*paths)
+        read_aligned_lines(*paths)
