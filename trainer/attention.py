@@ -23,7 +23,7 @@ class AttentionPage:
     """What to show, and where."""
 
     text: str = required_setting("Sentences to translate, one a line.")
-    output_file: str | None = setting(None, "Page to write; RUN_DIR/attention.html when not given.")
+    output_file: str | None = setting(None, "Page to write; RUN_DIR/attention.html if not given.")
 
 
 def main(_: list[str]) -> None:

@@ -23,16 +23,15 @@ from trainer.runtime.startup import start_tensorflow
 class ReportConfig:
     """What to report."""
 
-    samples: int = setting(10, "Dev sentences to translate, spread over all.")
+    samples: int = setting(10, "Dev sentences to translate, evenly spread.")
     text: str | None = setting(
         None,
-        "Sentences to show the attention of, one a line; the first two of the samples when not "
-        "given.",
+        "Sentences whose attention to show, one a line; the first two samples if not given.",
     )
     dataset_dir: str | None = setting(
-        None, "Dataset directory; that which the run was trained on when not given."
+        None, "Dataset directory; the one that the run was trained on if not given."
     )
-    output_file: str | None = setting(None, "Page to write; RUN_DIR/report.html when not given.")
+    output_file: str | None = setting(None, "Page to write; RUN_DIR/report.html if not given.")
 
     def __post_init__(self) -> None:
         require_range(self, "samples", at_least=1)

@@ -204,7 +204,7 @@ def _file_system(path: str | Path) -> Any:
 def _pipeline_options() -> Any:
     from apache_beam.options.pipeline_options import PipelineOptions
 
-    return PipelineOptions([], **_beam_options)  # takes 0.2 ms, little beside a request
+    return PipelineOptions([], **_beam_options)  # 0.2 ms, little compared with a request
 
 
 @contextlib.contextmanager

@@ -5,8 +5,8 @@ import dataclasses
 import importlib
 import inspect
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
+from pipeline.common.settings import setting
 from tests.architecture.source import read_modules
 
 # Methods that Keras calls and documents; the class's docstring says what ours do.
@@ -47,9 +47,9 @@ def _first_line(docstring: str | None) -> str:
 def fields_without_help(config_class: type) -> list[str]:
     """Returns the fields of a dataclass that `--help` could say nothing about."""
     return [
-        f"{config_class.__name__}.{each.name}"
-        for each in dataclasses.fields(config_class)
-        if not str(each.metadata.get("help", "")).rstrip().endswith(".")
+        f"{config_class.__name__}.{field.name}"
+        for field in dataclasses.fields(config_class)
+        if not str(field.metadata.get("help", "")).rstrip().endswith(".")
     ]
 
 
@@ -78,7 +78,7 @@ def test_public_names_have_a_docstring() -> None:
 def test_configuration_fields_have_help() -> None:
     classes = config_classes()
     assert classes
-    assert [name for each in classes for name in fields_without_help(each)] == []
+    assert [name for class_ in classes for name in fields_without_help(class_)] == []
 
 
 def test_missing_and_unfinished_docstrings_are_reported() -> None:
@@ -106,10 +106,10 @@ def test_module_without_docstring_is_reported() -> None:
 
 
 def test_configuration_field_without_help_is_reported() -> None:
-    @dataclass(frozen=True)
+    @dataclasses.dataclass(frozen=True)
     class SearchConfig:
-        beam_width: int = field(default=4, metadata={"help": "Hypotheses kept, W."})
-        alpha: float = field(default=0.6, metadata={"help": "no sentence"})
+        beam_width: int = setting(4, "Hypotheses kept, W.")
+        alpha: float = setting(0.6, "no sentence")
         extra_tokens: int = 50
 
     assert fields_without_help(SearchConfig) == ["SearchConfig.alpha", "SearchConfig.extra_tokens"]

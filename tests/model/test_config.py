@@ -22,12 +22,12 @@ def test_defaults_are_the_papers_search() -> None:
     assert config.max_source_length == 256  # ours
 
 
-def test_head_sizes_of_0_share_the_model_size_between_the_heads() -> None:
+def test_head_sizes_of_0_divide_the_model_size_by_the_heads() -> None:
     config = TransformerConfig(model_dim=24, num_heads=4, value_dim=5)
     assert (config.key_dim, config.value_dim) == (6, 5)
 
 
-def test_head_sizes_that_are_given_need_not_fit_the_model_size() -> None:
+def test_explicit_head_sizes_may_differ_from_the_model_size() -> None:
     config = TransformerConfig(model_dim=10, num_heads=3, key_dim=4, value_dim=7)
     assert (config.key_dim, config.value_dim) == (4, 7)
 

@@ -42,7 +42,7 @@ def test_content_holds_the_cleaning_rules_flat() -> None:
     assert strict.content() != PreprocessConfig().content()
 
 
-def test_content_leaves_out_where_and_how_fast() -> None:
+def test_content_leaves_out_paths_and_engines() -> None:
     plain = PreprocessConfig()
     moved = dataclasses.replace(plain, output_dir="x", num_workers=9, runner="FlinkRunner")
     assert moved.content() == plain.content()
@@ -66,12 +66,12 @@ def test_impossible_encodings_are_refused(fields: dict[str, Any], message: str) 
         CorpusConfig(**fields)
 
 
-def test_one_encoding_is_that_of_both_sides() -> None:
+def test_one_encoding_applies_to_both_sides() -> None:
     assert CorpusConfig(encoding=("cp1252",)).encodings == ("cp1252", "cp1252")
     assert CorpusConfig(encoding=("latin-1", "utf-8")).encodings == ("latin-1", "utf-8")
 
 
-def test_what_is_named_or_tabled_is_not_the_built_in_corpus() -> None:
+def test_named_data_sets_and_pair_files_replace_the_built_in_corpus() -> None:
     named = PreprocessConfig(corpus=CorpusConfig(dataset="wmt14_en_de"))
     tabled = PreprocessConfig(corpus=CorpusConfig(pair_files=("a/x.tsv.gz",)))
     assert (named.is_builtin, tabled.is_builtin, PreprocessConfig().is_builtin) == (0, 0, 1)
@@ -84,13 +84,13 @@ def test_what_is_named_or_tabled_is_not_the_built_in_corpus() -> None:
 
 
 @pytest.mark.parametrize("field", ["dev_dataset", "test_dataset"])
-def test_an_evaluation_set_needs_something_to_train_on(field: str) -> None:
+def test_an_evaluation_set_requires_training_data(field: str) -> None:
     fields: dict[str, Any] = {field: "newstest2013"}
     with pytest.raises(ValueError, match="--source_files, --pair_files or --dataset as well"):
         PreprocessConfig(corpus=CorpusConfig(**fields))
 
 
-def test_the_cache_is_no_content() -> None:
+def test_content_leaves_out_the_cache_directory() -> None:
     plain, moved = (
         PreprocessConfig(corpus=CorpusConfig(dataset="wmt14_en_de", cache_dir=folder))
         for folder in ("a", "b")

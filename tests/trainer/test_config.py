@@ -43,7 +43,7 @@ def test_a_flagfile_is_accepted_by_trainer_task(flagfile: str, tmp_path: Path) -
     assert "pipeline.preprocess" in done.stderr
 
 
-def test_a_flagfile_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_flagfile_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="none.flags"):
         read_flagfiles(f"{tmp_path}/none.flags")
 
@@ -54,18 +54,18 @@ def test_all_flags_of_a_flagfile_are_known_and_valid(flagfile: str) -> None:
 
 
 @pytest.mark.parametrize("flagfile", FLAGFILES)
-def test_a_flagfile_writes_to_a_directory_of_its_own(flagfile: str) -> None:
+def test_every_flagfile_has_its_own_run_directory(flagfile: str) -> None:
     place = Path(flagfile).relative_to("configs").with_suffix("")
     assert Path(read_flagfiles(flagfile).training.run_dir) == Path("runs") / place
 
 
 @pytest.mark.parametrize("flagfile", FLAGFILES)
-def test_a_flagfile_tells_the_command_that_runs_it(flagfile: str) -> None:
+def test_the_header_of_a_flagfile_gives_its_command(flagfile: str) -> None:
     header = Path(flagfile).read_text(encoding="utf-8").partition("\n--")[0]
     assert f"python -m trainer.task --flagfile={flagfile}" in header
 
 
-def test_base_is_the_paper_s_base_model() -> None:
+def test_base_is_the_papers_base_model() -> None:
     """Table 3, row "base"; §5 for training; §6.1 for averaging and search."""
     model, training, search = read_flagfiles("configs/base.flags")
     assert (model.num_layers, model.model_dim, model.feed_forward_dim) == (6, 512, 2048)
@@ -79,8 +79,8 @@ def test_base_is_the_paper_s_base_model() -> None:
     assert search == SearchConfig(beam_size=4, length_penalty=0.6, extra_length=50)
 
 
-def test_big_is_the_paper_s_big_model() -> None:
-    """Table 3, row "big"; what it does not list is as in base."""
+def test_big_is_the_papers_big_model() -> None:
+    """Table 3, row "big"; everything that it does not list is as in base."""
     base_model, base_training, base_search = read_flagfiles("configs/base.flags")
     model, training, search = read_flagfiles("configs/big.flags")
     assert model == dataclasses.replace(
@@ -137,7 +137,7 @@ def test_english_to_french_is_preprocessed_with_the_papers_word_pieces() -> None
     ]
 
 
-# What Tensor2Tensor's transformer_base_v3 does otherwise than the paper, field by field.
+# Fields in which Tensor2Tensor's transformer_base_v3 differs from the paper.
 TENSOR2TENSOR = {
     "norm": "pre",
     "attention_dropout": 0.1,
@@ -172,7 +172,7 @@ def test_recipe_paper_names_the_same_fields_and_is_the_default() -> None:
     )
 
 
-def test_recipe_paper_takes_back_recipe_t2t() -> None:
+def test_recipe_paper_reverts_recipe_t2t() -> None:
     both = read_flagfiles("configs/base.flags", *reversed(RECIPES))
     assert both == read_flagfiles("configs/base.flags")
 

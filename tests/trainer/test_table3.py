@@ -104,7 +104,10 @@ def test_counts_are_within_5_percent_save_that_of_two_layers(
     with_37000_subwords: dict[str, Comparison],
 ) -> None:
     """37,000 rows of 512 and 2 + 2 layers of 14.7 million are 33.6 million, not the paper's 36."""
-    off = {key: each.parameters / LISTED[key] - 1 for key, each in with_37000_subwords.items()}
+    off = {
+        key: comparison.parameters / LISTED[key] - 1
+        for key, comparison in with_37000_subwords.items()
+    }
     assert [key for key, value in off.items() if abs(value) > 0.05] == ["c_layers_2"]
     assert off["c_layers_2"] == pytest.approx(-0.065, abs=0.001)
 
@@ -112,7 +115,11 @@ def test_counts_are_within_5_percent_save_that_of_two_layers(
 def test_differences_from_base_are_within_0_7_million(
     with_37000_subwords: dict[str, Comparison],
 ) -> None:
-    compared = {key: each.from_base for key, each in with_37000_subwords.items() if each.from_base}
+    compared = {
+        key: comparison.from_base
+        for key, comparison in with_37000_subwords.items()
+        if comparison.from_base
+    }
     assert {*compared} == {*LISTED} - {"base", "big", "c_model_dim_256", "c_model_dim_1024"}
     for key, (theirs, ours) in compared.items():
         assert theirs == LISTED[key] - 65
@@ -124,8 +131,8 @@ def test_with_41100_subwords_all_counts_but_bigs_are_the_papers(
 ) -> None:
     """So what is off with "about 37000" is the size of the vocabulary, and no layer."""
     rounded = {
-        key: round(each.parameters + 4_100 * architecture(each.row).model_dim / 1e6)
-        for key, each in with_37000_subwords.items()
+        key: round(comparison.parameters + 4_100 * architecture(comparison.row).model_dim / 1e6)
+        for key, comparison in with_37000_subwords.items()
     }
     assert {key for key, value in rounded.items() if value != LISTED[key]} == {"big"}
 

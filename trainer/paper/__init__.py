@@ -1,1 +1,1 @@
-"""The paper's tables beside what this code counts and measures."""
+"""The paper's tables, to compare with what this code counts and measures."""

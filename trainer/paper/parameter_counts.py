@@ -1,4 +1,4 @@
-"""Our models beside the rows of the paper's Table 3: how many parameters they have."""
+"""Parameter counts of our models, compared with the rows of the paper's Table 3."""
 
 import math
 from collections.abc import Sequence
@@ -64,7 +64,7 @@ def compare(
 
 
 def count_parameters(config: TransformerConfig, vocabulary_size: int) -> int:
-    """Counts the trainable weights of the model itself, without giving them memory."""
+    """Counts the trainable weights of the model, without allocating them."""
     with keras.StatelessScope(initialize_variables=False):
         model = Transformer(config, vocabulary_size)
     return sum(math.prod(variable.shape) for variable in model.trainable_variables)

@@ -1,4 +1,4 @@
-"""What the paper reports of its models, to set beside ours (Tables 2 and 3, §6.1)."""
+"""Results reported in the paper, to compare with ours (Tables 2 and 3, §6.1)."""
 
 from typing import NamedTuple
 

@@ -28,7 +28,7 @@ def fill(folder: str) -> None:
         storage.write_atomically(f"{folder}/{name}", data)
 
 
-def test_what_is_written_is_read(folder: str) -> None:
+def test_written_data_is_read_back(folder: str) -> None:
     fill(folder)
     assert storage.read(f"{folder}/a.txt") == b"one"
     assert storage.read(f"{folder}/in/b") == b""
@@ -62,13 +62,13 @@ def test_entries_are_files_and_folders_of_the_first_level(folder: str) -> None:
     assert storage.entries(f"{folder}/nowhere") == set()
 
 
-def test_a_folder_is_no_file_and_neither_is_a_beginning_of_a_name(folder: str) -> None:
+def test_folders_and_prefixes_of_names_are_not_files(folder: str) -> None:
     fill(folder)
     names = ("a.txt", "in/b", "in", "a.tx", "nowhere")
     assert [storage.is_file(f"{folder}/{name}") for name in names] == [True, True, *[False] * 3]
 
 
-def test_files_and_folders_are_deleted_and_the_missing_ignored(folder: str) -> None:
+def test_files_and_folders_are_deleted_and_missing_ones_ignored(folder: str) -> None:
     fill(folder)
     for name in ("in/deep", "in/d", "a", "nowhere"):
         storage.delete(f"{folder}/{name}")
@@ -110,7 +110,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_other(
 
 
 @pytest.mark.parametrize("folder", ["local"], indirect=True)
-def test_what_a_kill_left_is_deleted_anywhere_below(folder: str) -> None:
+def test_temporary_files_of_killed_writes_are_deleted_anywhere_below(folder: str) -> None:
     fill(folder)
     for name in ("x.0.tmp", "in/deep/y.1.tmp"):
         Path(folder, name).write_bytes(b"half")
@@ -158,12 +158,12 @@ def test_a_store_that_fails_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         assert error.value.filename == "mem://bucket/x"
 
 
-def test_a_scheme_that_nobody_serves_is_refused() -> None:
+def test_an_unsupported_url_scheme_is_refused() -> None:
     with pytest.raises(UserError, match=r"received warp://x/y: .*apache-beam\[gcp\]"):
         storage.read("warp://x/y")
 
 
-def test_file_systems_get_the_options_that_were_given() -> None:
+def test_file_systems_receive_the_options_of_connect() -> None:
     try:
         storage.connect({"s3_endpoint_url": "http://localhost:1", "streaming": True})
         assert not storage.is_file("mem://bucket/x")
