@@ -6,11 +6,18 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.architecture.source import ROOT
-from tests.benchmarks import record
+from tests.benchmarks import (
+    optimisation_tables,
+    quality_tables,
+    record,
+    record_tables,
+    speed_tables,
+)
 from tests.benchmarks.optimisations import CHANGES
 from tests.benchmarks.switched import SWITCHES
 
@@ -43,6 +50,127 @@ def test_a_record_has_what_its_figures_depend_on(tmp_path: Path) -> None:
     assert {"python", "tensorflow", "keras", "OpenNMT-tf"} <= set(written["versions"])
     assert written["results"] == {"sizes": {}}
     assert written["file"] == "training.json"
+
+
+def make_record(benchmark: str, results: dict[str, Any], date: str = "2026-11-23") -> record.Record:
+    machine = {"processor": "Xeon", "instructions": "AMX", "cores": 2}
+    return {
+        "benchmark": benchmark,
+        "date": date,
+        "commit": "abc1234",
+        "machine": machine,
+        "results": results,
+        "file": f"{benchmark}.json",
+    }
+
+
+def cells(table: str) -> list[list[str]]:
+    """Returns the cells of a table, without its header."""
+    rows = [line.strip("|").split("|") for line in table.splitlines()[2:]]
+    return [[cell.strip() for cell in row] for row in rows]
+
+
+@pytest.fixture
+def records(monkeypatch: pytest.MonkeyPatch) -> list[record.Record]:
+    """What is committed, as far as tables know."""
+    records: list[record.Record] = []
+    monkeypatch.setattr(record_tables, "read_records", lambda: records)
+    return records
+
+
+def training_record(speed: float, date: str = "2026-11-23") -> record.Record:
+    rounds = {
+        "ours, float32": [speed, speed + 1, speed + 200],
+        "OpenNMT-tf": [1000.0, 500.0, 800.0],
+    }
+    measured = {
+        name: [{"tokens_per_second": value} for value in values] for name, values in rounds.items()
+    }
+    sizes = {"tiny": {"operations_per_token": 1e6, "rounds": measured}}
+    return make_record("training", {"limits": {"float32_peak": 4e9}, "sizes": sizes}, date)
+
+
+def test_training_table_has_medians_ratio_and_share_of_peak(records: list[record.Record]) -> None:
+    records.append(training_record(1999.0))
+    (row,) = cells(speed_tables.training())
+    assert row[:4] == ["2 × Xeon, AMX", "tiny", "2,000", ""]
+    assert row[4:6] == ["800", ""], "an absent system is an empty cell"
+    assert row[-4:] == ["2.50", "50%", "3", "[abc1234](results/training.json)"]
+
+
+def test_readme_shows_the_newest_record_of_each_model(records: list[record.Record]) -> None:
+    records += [training_record(2999.0, "2026-11-24"), training_record(1999.0)]
+    (row,) = cells(speed_tables.readme_training())
+    assert row == ["tiny", "2 × Xeon, AMX", "3,000", "", "800", "", ""]
+
+
+def test_decoding_tables(records: list[record.Record]) -> None:
+    entry = {
+        "sentences": 1000,
+        "seconds": {"ours, in process": [4.0, 2.0, 5.0], "CTranslate2, float32": [2.5]},
+        "alone_milliseconds": {"ours, in process": {"p50": 35.51, "p95": 46.5}},
+        "microseconds_per_token": {"ours": {"16": 192.4, "256": 1850.0}},
+    }
+    models = {"tiny": {"beam 4": entry}}
+    memory = {"1000": 1067.2, "2000": 1070.0, "9000": 1079.0}
+    records.append(make_record("decoding", {"models": models, "memory_mib": memory}))
+    start = ["2 × Xeon, AMX", "tiny", "beam 4"]
+    link = "[abc1234](results/decoding.json)"
+    assert cells(speed_tables.decoding()) == [[*start, "250", "", "400", "", "", "3", link]]
+    assert cells(speed_tables.latency()) == [[*start, "35.5 / 46.5", "", "", "", link]]
+    assert cells(speed_tables.time_by_length()) == [
+        [*start, "ours", "192", "", "", "", "1,850", link]
+    ]
+    looks = [row[1:3] for row in cells(speed_tables.decoding_memory())]
+    assert looks == [["1,000", "1,067"], ["9,000", "1,079"]]
+    assert cells(speed_tables.readme_decoding()) == [
+        ["tiny, beam 4", start[0], "250", "", "400", ""]
+    ]
+
+
+def test_preprocessing_tables(records: list[record.Record]) -> None:
+    rounds = [{"wall": wall, "cpu": 2 * wall, "peak_memory": 309.1} for wall in (20.0, 40.0, 10.0)]
+    results = {
+        "hansard": {"pipeline, 1 worker": {"lines": 1_000_000, "rounds": rounds}},
+        "padding_efficiency": 0.9861,
+        "encoding": {"lines": 6000, "cpu_seconds": {"ours": [2.0], "theirs": [3.0]}},
+    }
+    records.append(make_record("preprocess", results))
+    (row,) = cells(speed_tables.preprocessing())
+    assert row[1:-1] == ["Hansard", "pipeline, 1 worker", "20", "40", "50,000", "40", "309", "3"]
+    (row,) = cells(speed_tables.encoding())
+    assert row[1:-1] == ["3,000", "2,000", "98.6%"]
+
+
+def test_optimisations_are_kept_or_rejected(records: list[record.Record]) -> None:
+    speeds = {"unit": "tokens/s", "with": [300.0, 200.0, 150.0], "without": [100.0, 100.0, 200.0]}
+    entry = {"kept": True, "workloads": {"training, tiny": speeds}}
+    records.append(make_record("optimisations", {"parts": entry}))
+    (row,) = cells(optimisation_tables.optimisations())
+    assert row[0] == "parts" and row[2:5] == ["training, tiny, tokens/s", "200", "100"]
+    assert row[5:8] == ["**2.00**", "0.75, 3.00", "3"]
+    assert "No record yet" in optimisation_tables.rejected()
+    entry["kept"] = False
+    assert "No record yet" in optimisation_tables.optimisations()
+    assert cells(optimisation_tables.rejected()) == [row]
+
+
+def test_an_empty_table_names_the_command_that_fills_it(records: list[record.Record]) -> None:
+    assert "python -m tests.benchmarks.training --work_dir" in speed_tables.training()
+    assert "python -m tests.benchmarks.decoding --work_dir" in speed_tables.readme_decoding()
+
+
+def test_projection_follows_from_the_count_of_operations(records: list[record.Record]) -> None:
+    model = {
+        "updates": 100_000,
+        "tokens_per_update": 50_000,
+        "parameters": 5e8,
+        "operations_per_update": 8 * 312e12 * 0.4 / 100_000 * 3600,
+    }
+    records.append(make_record("projection", {"base": model}))
+    rows = dict(cells(quality_tables.projection()))
+    assert rows["8 × A100 at 40 to 20 %"] == "1.0 to 2.0 h"
+    assert rows["weights, gradients, Adam on each GPU"] == "8.0 GB"
 
 
 @pytest.mark.parametrize("path", sorted(record.RESULTS.glob("*.json")), ids=lambda path: path.name)
