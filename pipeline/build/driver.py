@@ -7,10 +7,9 @@ Between two stages the driver sees reports and counts only, never the corpus.
 """
 
 import collections
-import functools
 import itertools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from absl import logging
 
@@ -22,33 +21,31 @@ from pipeline.cleaning import deduplication
 from pipeline.common.errors import UserError
 from pipeline.config import PreprocessConfig
 from pipeline.corpora.blocks import Block, cut_blocks, group_blocks
-from pipeline.dataset.packing import Lengths, choose_shapes
+from pipeline.dataset.packing import choose_shapes
 from pipeline.dataset.schema import (
     FORMAT_VERSION,
     SIDES,
     SPLITS,
     Corpus,
     Dataset,
+    Lengths,
+    Pair,
     Vocabulary,
     load_dataset,
     write_manifest,
 )
-from pipeline.stages.block_stages import (
-    CleanPairs,
-    CountWords,
-    EncodePairs,
-    Report,
-    encode_pairs,
-    pair_lengths,
-    read_counts,
-)
-from pipeline.stages.pair_files import Heldout, Pair, read_pairs
-from pipeline.stages.stage import BlockMapper, Stage, run_stage
+from pipeline.stages.clean_pairs import CleanPairs, CleanReport
+from pipeline.stages.count_words import CountReport, CountWords, read_counts
+from pipeline.stages.encode_pairs import EncodePairs, EncodeReport, encode_pairs, pair_lengths
+from pipeline.stages.pair_files import Heldout, read_clean_pairs
+from pipeline.stages.stage import BlockMapper, Report, Stage, run_stage
 from pipeline.subwords.bpe_dropout import NO_DROPOUT
 from pipeline.subwords.encoding import load_subwords
 
 _COUNTED_GROUPS = 16  # of blocks: so many files of counts to merge, however large the corpus
 _SAMPLED_PAIRS = 50_000  # for the length histogram: all of a small corpus, ≈ 1 s of a large one
+
+_Report = TypeVar("_Report", bound=Report)
 
 
 def build_dataset(config: PreprocessConfig, map_blocks: BlockMapper) -> Dataset:
@@ -122,7 +119,7 @@ class _Build:
         self.blocks = blocks
         self.inputs = inputs
         self.heldout: Heldout = frozenset()
-        self.run_stage = functools.partial(run_stage, map_blocks=map_blocks)
+        self.map_blocks = map_blocks
 
     def run(self) -> None:
         """Runs every stage and writes the manifest."""
@@ -131,7 +128,7 @@ class _Build:
         vocabularies = make_subwords(self.config, self.staging.final, self.count)
         bucket_shapes = self.choose_shapes(vocabularies)
         encoded = self.encode(vocabularies, bucket_shapes)
-        dataset = manifest.describe(
+        dataset = manifest.make_manifest(
             self.config,
             final=self.staging.final,
             vocabularies=vocabularies,
@@ -147,31 +144,35 @@ class _Build:
             )
         write_manifest(dataset)
 
-    def clean(self) -> dict[str, list[Report]]:
+    def clean(self) -> dict[str, list[CleanReport]]:
         """Cleans the given splits; returns the reports of each."""
         missing = len(SPLITS) - len(self.blocks)
         folder = self.staging.folder("pairs")
         function = CleanPairs(folder, self.config.rules, missing * self.config.holdout_pairs)
-        reports = self.run_all(Stage("CleanPairs", function, folder))
+        reports = self.run_all(Stage("CleanPairs", function, folder, CleanReport))
         if self.config.cleaning.drop_duplicates:
             deduplication.mark(folder, [block.name for block in self.blocks["train"]])
         return reports
 
-    def hold_out(self, cleaned: dict[str, list[Report]]) -> None:
+    def hold_out(self, cleaned: dict[str, list[CleanReport]]) -> None:
         """Writes the raw text of dev and test, and decides what training must not see."""
         heldout: set[str | Pair] = set()
         folder = self.staging.folder("pairs")
         for split in set(SPLITS[1:]) & self.blocks.keys():
             holdout.write_given(split, self.blocks[split], self.staging.final)
             for block in self.blocks[split] if self.config.cleaning.drop_overlap else ():
-                heldout.update(read_pairs(folder, block.name))
+                heldout.update(read_clean_pairs(folder, block.name))
         missing = [split for split in SPLITS[1:] if split not in self.blocks]
-        chosen = holdout.choose(
-            self.blocks["train"], cleaned["train"], folder, missing, self.config.holdout_pairs
+        chosen = holdout.choose_heldout_pairs(
+            self.blocks["train"],
+            cleaned["train"],
+            folder,
+            splits=missing,
+            holdout_pairs=self.config.holdout_pairs,
         )
         for split, pairs in chosen.items():
             self.blocks[split] = [holdout.write_chosen(split, pairs, self.staging.final, folder)]
-            cleaned[split] = [{"lines": len(pairs), "recomposed": 0, "dropped": {}}]
+            cleaned[split] = [CleanReport(lines=len(pairs), recomposed=0, dropped={})]
             heldout.update(source for source, _ in pairs)
         self.heldout = frozenset(heldout)
 
@@ -185,7 +186,8 @@ class _Build:
             self.config.cleaning.drop_duplicates,
         )
         groups = group_blocks(self.blocks["train"], _COUNTED_GROUPS)
-        self.run_stage(Stage("CountWords", function, folder), groups)
+        stage = Stage("CountWords", function, folder, CountReport)
+        run_stage(stage, groups, self.map_blocks)
         counts = collections.defaultdict[str, int](int)
         for side, group in itertools.product(sides, groups):
             for word, count in read_counts(folder, group.name, side):
@@ -205,7 +207,7 @@ class _Build:
         subwords = [load_subwords(path) for path in paths]
         histogram = collections.Counter[Lengths]()
         for block in blocks:
-            pairs = read_pairs(self.staging.folder("pairs"), block.name, first)
+            pairs = read_clean_pairs(self.staging.folder("pairs"), block.name, first)
             dropout = self.config.dropout if block.split == "train" else NO_DROPOUT
             lengths = pair_lengths(next(encode_pairs(pairs, subwords, dropout)))  # of one sample
             histogram.update(pair for pair in lengths if max(pair) <= self.config.max_length)
@@ -216,7 +218,7 @@ class _Build:
 
     def encode(
         self, vocabularies: dict[str, Vocabulary], bucket_shapes: tuple[Lengths, ...]
-    ) -> dict[str, list[Report]]:
+    ) -> dict[str, list[EncodeReport]]:
         """Encodes all splits into shards; returns the reports of each split's blocks."""
         function = EncodePairs(
             self.staging.folder("pairs"),
@@ -228,9 +230,14 @@ class _Build:
             self.config.cleaning.drop_duplicates,
             self.config.dropout,
         )
-        return self.run_all(Stage("EncodePairs", function, self.staging.folder("encoded")))
+        folder = self.staging.folder("encoded")
+        return self.run_all(Stage("EncodePairs", function, folder, EncodeReport))
 
-    def run_all(self, stage: Stage) -> dict[str, list[Report]]:
+    def run_all(self, stage: Stage[_Report]) -> dict[str, list[_Report]]:
         """Runs a stage over the blocks of all splits at once; returns the reports of each."""
-        reports = iter(self.run_stage(stage, [b for split in self.blocks.values() for b in split]))
-        return {s: list(itertools.islice(reports, len(b))) for s, b in self.blocks.items()}
+        blocks = [block for split in self.blocks.values() for block in split]
+        reports = iter(run_stage(stage, blocks, self.map_blocks))
+        return {
+            split: list(itertools.islice(reports, len(blocks)))
+            for split, blocks in self.blocks.items()
+        }

@@ -1,8 +1,8 @@
 """Dev and test: given files, or pairs held out of the training text.
 
-Which pairs are held out depends on a hash of the source sentence alone: not on their order, the
-number of blocks or the engine. Their raw text goes into the dataset directory, so that evaluation
-never needs the corpus again.
+Which pairs are held out depends only on a hash of the source sentence, not on their order, the
+number of blocks or the engine. Their raw text goes into the dataset directory, so evaluation does
+not need the corpus.
 """
 
 import heapq
@@ -12,44 +12,68 @@ from pipeline.common import storage
 from pipeline.common.storage import write_atomically
 from pipeline.corpora.blocks import Block, read_span
 from pipeline.corpora.spans import Span
-from pipeline.stages.block_stages import Report, read_candidates
-from pipeline.stages.pair_files import Pair, read_pairs, write_pairs
+from pipeline.dataset.schema import Pair
+from pipeline.stages.clean_pairs import CleanReport, read_candidates
+from pipeline.stages.pair_files import read_clean_pairs, write_clean_pairs
 
 LARGEST_SHARE = 20  # at most one pair in 20 is held out for each of dev and test
 
 
-def choose(
+def choose_heldout_pairs(
     blocks: Sequence[Block],
-    cleaned: Sequence[Report],
+    cleaned: Sequence[CleanReport],
     pairs_folder: str,
+    *,
     splits: Sequence[str],
     holdout_pairs: int,
 ) -> dict[str, list[Pair]]:
-    """Returns the training pairs with the least keys, dealt out to `splits` in order.
+    """Selects the pairs with the smallest sentence keys and assigns them to the splits in order.
+
+    Example: 2 pairs for each of dev and test, where the four smallest keys of the corpus are
+    03, 0a, 11 and 1f: dev gets the pairs of 03 and 0a, test those of 11 and 1f.
 
     Args:
-      blocks: of the training text.
-      cleaned: what `CleanPairs` reported about each.
-      pairs_folder: where `CleanPairs` wrote.
-      splits: those for which no files were given.
-      holdout_pairs: wanted for each split; fewer when they would be over 5 % of the corpus.
+        blocks: blocks of the training text.
+        cleaned: reports of `CleanPairs` about these blocks.
+        pairs_folder: where `CleanPairs` wrote.
+        splits: splits for which no files were given.
+        holdout_pairs: pairs wanted for each split; fewer if they would be over 5 % of the corpus.
     """
-    kept = sum(r["lines"] - sum(r["dropped"].values()) for r in cleaned)
-    each = min(holdout_pairs, kept // LARGEST_SHARE)
-    places: dict[str, tuple[int, int]] = {}  # key → block, row of its first occurrence
-    for index, block in enumerate(blocks if splits and each else ()):
-        for key, row in read_candidates(pairs_folder, block.name):
-            places.setdefault(key, (index, row))
-        places = dict(heapq.nsmallest(each * len(splits), places.items()))
-    least = list(places.values())
-    pairs: dict[tuple[int, int], Pair] = {}
-    for index in sorted({index for index, _ in least}):
-        rows = read_pairs(pairs_folder, blocks[index].name)
-        pairs.update({(at, row): rows[row] for at, row in least if at == index})
+    kept = sum(report.kept for report in cleaned)
+    split_pairs = min(holdout_pairs, kept // LARGEST_SHARE)
+    places = _find_smallest_keys(blocks, pairs_folder, split_pairs * len(splits))
+    pairs = _read_places(blocks, pairs_folder, places)
     return {
-        split: [pairs[place] for place in least[number * each : (number + 1) * each]]
-        for number, split in enumerate(splits)
+        split: pairs[index * split_pairs : (index + 1) * split_pairs]
+        for index, split in enumerate(splits)
     }
+
+
+def _find_smallest_keys(
+    blocks: Sequence[Block], pairs_folder: str, count: int
+) -> list[tuple[int, int]]:
+    """Returns (block, row) of the `count` smallest keys in the corpus, in the order of the keys.
+
+    Memory holds no more than `count` keys and the candidates of one block. A key that occurs more
+    than once stands for its first occurrence.
+    """
+    smallest: dict[str, tuple[int, int]] = {}  # key → place
+    for index, block in enumerate(blocks if count else ()):
+        for key, row in read_candidates(pairs_folder, block.name):
+            smallest.setdefault(key, (index, row))
+        smallest = dict(heapq.nsmallest(count, smallest.items()))
+    return list(smallest.values())
+
+
+def _read_places(
+    blocks: Sequence[Block], pairs_folder: str, places: Sequence[tuple[int, int]]
+) -> list[Pair]:
+    """Returns the pairs at (block, row), reading each block once."""
+    pairs: dict[tuple[int, int], Pair] = {}
+    for index in sorted({index for index, _ in places}):
+        rows = read_clean_pairs(pairs_folder, blocks[index].name)
+        pairs.update({place: rows[place[1]] for place in places if place[0] == index})
+    return [pairs[place] for place in places]
 
 
 def write_chosen(split: str, pairs: Sequence[Pair], final: str, pairs_folder: str) -> Block:
@@ -57,12 +81,12 @@ def write_chosen(split: str, pairs: Sequence[Pair], final: str, pairs_folder: st
     _write_text(split, final, [source for source, _ in pairs], [target for _, target in pairs])
     nowhere = Span("", 0, 0, "held out of the training text", 1)
     block = Block(split, 0, len(pairs), nowhere, nowhere)
-    write_pairs(pairs_folder, block.name, pairs)
+    write_clean_pairs(pairs_folder, block.name, pairs)
     return block
 
 
 def write_given(split: str, blocks: Sequence[Block], final: str) -> None:
-    """Writes the raw text of a split whose files were given: every line, as it was."""
+    """Writes the raw text of a split whose files were given: every line, unchanged."""
     sources = [line for block in blocks for line in read_span(block.source)]
     targets = [line for block in blocks for line in read_span(block.target)]
     _write_text(split, final, sources, targets)

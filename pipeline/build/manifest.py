@@ -8,40 +8,40 @@ from pipeline.build.holdout import text_paths
 from pipeline.cleaning.rules import OVERLAP
 from pipeline.common import storage
 from pipeline.config import PreprocessConfig
-from pipeline.dataset.packing import Lengths, padding_efficiency
-from pipeline.dataset.schema import Corpus, Dataset, Shard, Split, Vocabulary, bucket_name
-from pipeline.stages.block_stages import Report
+from pipeline.dataset.packing import padding_efficiency
+from pipeline.dataset.schema import Corpus, Dataset, Lengths, Shard, Split, Vocabulary, bucket_name
+from pipeline.stages.clean_pairs import CleanReport
+from pipeline.stages.encode_pairs import EncodeReport
 
-Reports = Mapping[str, Sequence[Report]]  # of each split's blocks, in order
 
-
-def describe(
+def make_manifest(
     config: PreprocessConfig,
     *,
     final: str,
     vocabularies: Mapping[str, Vocabulary],
     bucket_shapes: Sequence[Lengths],
     corpora: Sequence[Corpus],
-    cleaned: Reports,
-    encoded: Reports,
+    cleaned: Mapping[str, Sequence[CleanReport]],
+    encoded: Mapping[str, Sequence[EncodeReport]],
 ) -> Dataset:
     """Returns the manifest of the files under `final`.
 
     Args:
-      config: resolved configuration.
-      final: directory of the finished files.
-      vocabularies: of each side.
-      bucket_shapes: source and target tokens of rows.
-      corpora: identity of every input.
-      cleaned: what `CleanPairs` reported.
-      encoded: what `EncodePairs` reported.
+        config: resolved configuration.
+        final: directory of the finished files.
+        vocabularies: vocabulary of each side.
+        bucket_shapes: source and target tokens of rows.
+        corpora: identity of every input.
+        cleaned: reports of `CleanPairs` for each split's blocks, in order.
+        encoded: reports of `EncodePairs` for each split's blocks, in order.
     """
     splits = {split: _split(split, reports, final) for split, reports in encoded.items()}
     counts = {split: _counts(cleaned[split], encoded[split]) for split in encoded}
     for name, _ in config.rules.chosen("train"):  # a rule that dropped nothing says so
         counts["train"].setdefault(name, 0)
-    held_out = sum(counts[s]["read"] for s in counts if s != "train" and not _given(s, corpora))
-    if held_out:  # they are train's own lines, not an overlap with it
+    given = {corpus.split for corpus in corpora}
+    held_out = sum(counts[split]["read"] for split in counts.keys() - given)
+    if held_out:  # these are lines of train itself, not an overlap with it
         counts["train"][OVERLAP] -= held_out
         counts["train"]["held_out"] = held_out
     return Dataset(
@@ -55,7 +55,7 @@ def describe(
         counts=counts,
         padding_efficiency=_efficiency(splits["train"].shards),
         recomposed={
-            split: sum(report["recomposed"] for report in reports)
+            split: sum(report.recomposed for report in reports)
             for split, reports in cleaned.items()
         },
         config=config.content(),
@@ -63,29 +63,22 @@ def describe(
     )
 
 
-def _given(split: str, corpora: Sequence[Corpus]) -> bool:
-    return any(corpus.split == split for corpus in corpora)
-
-
-def _split(name: str, reports: Sequence[Report], final: str) -> Split:
-    shards = tuple(Shard.from_values(row) for report in reports for row in report["shards"])
+def _split(name: str, reports: Sequence[EncodeReport], final: str) -> Split:
+    shards = tuple(shard for report in reports for shard in report.shards)
     pairs = sum(shard.pairs for shard in shards)
     if name == "train":
         return Split(name, pairs, shards)
     texts = text_paths(name)
-    return Split(name, pairs, shards, *texts, *(_sha256(f"{final}/{text}") for text in texts))
+    checksums = [hashlib.sha256(storage.read(f"{final}/{text}")).hexdigest() for text in texts]
+    return Split(name, pairs, shards, *texts, *checksums)
 
 
-def _sha256(path: str) -> str:
-    return hashlib.sha256(storage.read(path)).hexdigest()
-
-
-def _counts(cleaned: Sequence[Report], encoded: Sequence[Report]) -> dict[str, int]:
+def _counts(cleaned: Sequence[CleanReport], encoded: Sequence[EncodeReport]) -> dict[str, int]:
     """Returns pairs read and kept, and how many each rule dropped."""
-    counts = collections.Counter[str](read=sum(report["lines"] for report in cleaned))
-    for report in (*cleaned, *encoded):
-        counts.update(report["dropped"])
-    return {**counts, "kept": sum(report["kept"] for report in encoded)}
+    counts = collections.Counter[str](read=sum(report.lines for report in cleaned))
+    for dropped in [report.dropped for report in cleaned] + [report.dropped for report in encoded]:
+        counts.update(dropped)
+    return {**counts, "kept": sum(report.kept for report in encoded)}
 
 
 def _efficiency(shards: Sequence[Shard]) -> dict[str, float]:
@@ -94,7 +87,10 @@ def _efficiency(shards: Sequence[Shard]) -> dict[str, float]:
     for shard in shards:
         tokens[shard.shape] += shard.source_tokens + shard.target_tokens
         rows[shard.shape] += shard.rows
-    by_bucket = {bucket_name(b): padding_efficiency(tokens[b], rows[b], b) for b in sorted(rows)}
+    by_bucket = {
+        bucket_name(shape): padding_efficiency(tokens[shape], rows[shape], shape)
+        for shape in sorted(rows)
+    }
     positions = sum(sum(shape) * rows[shape] for shape in rows)
     total = tokens.total() / max(positions, 1)
     return {name: round(share, 4) for name, share in {**by_bucket, "total": total}.items()}

@@ -9,7 +9,7 @@ positions are then real tokens in 5 shapes. One pair a row would give 86 % in th
 import statistics
 from collections.abc import Mapping, Sequence
 
-Lengths = tuple[int, int]  # source and target tokens: of a pair, or of all rows of a bucket
+from pipeline.dataset.schema import Lengths
 
 
 def choose_shapes(histogram: Mapping[Lengths, int], longest: Lengths) -> tuple[Lengths, ...]:

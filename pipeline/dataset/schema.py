@@ -26,13 +26,16 @@ from pipeline.dataset.tfrecord import (
 
 __all__ = ["encode_example", "frame_record", "pack_ids", "parse_example", "read_records"]
 __all__ += ["SIDES", "SPLITS", "PADDING_ID", "END_ID", "UNKNOWN_ID"]
-__all__ += ["Shard", "Split", "Corpus", "Vocabulary", "Dataset"]
+__all__ += ["Pair", "Lengths", "Shard", "Split", "Corpus", "Vocabulary", "Dataset"]
 __all__ += ["load_dataset", "write_manifest", "mark_completed", "read_lines"]
 __all__ += ["split_row", "bucket_name"]
 
 PADDING_ID = 0  # also what the decoder starts from
 END_ID = 1
 UNKNOWN_ID = 2
+
+Pair = tuple[str, str]  # text of source and target
+Lengths = tuple[int, int]  # tokens of source and target, end symbols included
 
 FORMAT_VERSION = 2
 SPLITS = ("train", "dev", "test")
@@ -50,7 +53,7 @@ class Shard:
     """
 
     path: str
-    shape: tuple[int, int]  # source and target tokens that a row has at most
+    shape: Lengths  # source and target tokens that a row has at most
     rows: int
     pairs: int
     source_tokens: int  # end symbols included
@@ -105,7 +108,7 @@ class Dataset:
     source_language: str
     target_language: str
     vocabularies: dict[str, Vocabulary]  # by side; equal if the sides share one
-    bucket_shapes: tuple[tuple[int, int], ...]  # source and target tokens of a row, ascending
+    bucket_shapes: tuple[Lengths, ...]  # source and target tokens of a row, ascending
     splits: dict[str, Split]
     corpora: tuple[Corpus, ...]
     counts: dict[str, dict[str, int]]  # by split: pairs read, kept, dropped by each rule
@@ -187,7 +190,7 @@ def split_row(source: Sequence[int], target: Sequence[int]) -> list[tuple[list[i
     return list(zip(_split_sentences(source), _split_sentences(target), strict=True))
 
 
-def bucket_name(shape: tuple[int, int]) -> str:
+def bucket_name(shape: Lengths) -> str:
     """Returns what a bucket is called in shards' names and in tables, such as `020x024`."""
     return "x".join(f"{length:03d}" for length in shape)
 

@@ -20,15 +20,15 @@ class BeamMapper:
 
     options: PipelineOptions
 
-    def __call__(self, stage: Stage, blocks: Sequence[Unit]) -> None:
+    def __call__(self, stage: Stage[Any], blocks: Sequence[Unit]) -> None:
         """Processes all blocks and waits for the end of the pipeline."""
         run_to_end(self.make_pipeline(stage, blocks))
 
-    def make_pipeline(self, stage: Stage, blocks: Sequence[Unit]) -> beam.Pipeline:
+    def make_pipeline(self, stage: Stage[Any], blocks: Sequence[Unit]) -> beam.Pipeline:
         """Returns the pipeline that applies a stage to blocks.
 
         Raises:
-          UserError: the runner lacks an option.
+            UserError: the runner lacks an option.
         """
         values = self.options.get_all_options(drop_default=True)
         try:
@@ -43,7 +43,7 @@ class BeamMapper:
 class ProcessBlocks(beam.PTransform):
     """Applies a stage to every block; the files it writes are the result."""
 
-    def __init__(self, stage: Stage, options: Mapping[str, Any]) -> None:
+    def __init__(self, stage: Stage[Any], options: Mapping[str, Any]) -> None:
         """Takes a stage, and the pipeline options that the workers' file systems need."""
         super().__init__(stage.verb)
         self._function = ProcessBlock(stage, options)
@@ -56,7 +56,7 @@ class ProcessBlocks(beam.PTransform):
 class ProcessBlock(beam.DoFn):
     """Processes one block, on a worker whose file systems know the driver's options."""
 
-    def __init__(self, stage: Stage, options: Mapping[str, Any]) -> None:
+    def __init__(self, stage: Stage[Any], options: Mapping[str, Any]) -> None:
         self._stage = stage
         self._options = options
 

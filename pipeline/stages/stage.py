@@ -12,23 +12,37 @@ import dataclasses
 import json
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 from pipeline.common import storage
 from pipeline.common.errors import UserError
 from pipeline.common.progress import follow_blocks
 from pipeline.common.storage import write_atomically
 from pipeline.corpora.blocks import Unit
-from pipeline.stages.block_stages import Report
+
+
+class Report(Protocol):
+    """What a stage reports about a block, kept on disk as JSON."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns JSON values."""
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Self:
+        """Returns the report that `to_json` gave."""
+
+
+_Report = TypeVar("_Report", bound=Report)
 
 
 @dataclasses.dataclass(frozen=True)
-class Stage:
+class Stage(Generic[_Report]):
     """A function over blocks, the verb that names it, and the folder of its reports."""
 
     verb: str
-    function: Callable[[Any], Report]  # of a block, or of a group
+    function: Callable[[Any], _Report]  # of a block, or of a group
     folder: str
+    report_type: type[_Report]
 
     def report_path(self, block: Unit) -> str:
         """Returns the file whose existence means that the block is finished."""
@@ -51,19 +65,21 @@ class Stage:
             except UserError as error:
                 write_atomically(self.error_path(block), str(error).encode())
             else:
-                write_atomically(self.report_path(block), json.dumps(report).encode())
+                write_atomically(self.report_path(block), json.dumps(report.to_json()).encode())
         return block.name
 
 
 # Calls `Stage.process` on every block, once or more, anywhere and in any order.
-BlockMapper = Callable[[Stage, Sequence[Unit]], None]
+BlockMapper = Callable[[Stage[Any], Sequence[Unit]], None]
 
 
-def run_stage(stage: Stage, blocks: Sequence[Unit], map_blocks: BlockMapper) -> list[Report]:
+def run_stage(
+    stage: Stage[_Report], blocks: Sequence[Unit], map_blocks: BlockMapper
+) -> list[_Report]:
     """Runs a stage over all blocks that lack a report; returns the reports in block order.
 
     Raises:
-      UserError: a user's mistake in a block (the first one in block order), or a full disk.
+        UserError: a user's mistake in a block (the first one in block order), or a full disk.
     """
     storage.make_folder(stage.folder)
     for name in storage.entries(stage.folder):
@@ -80,11 +96,11 @@ def run_stage(stage: Stage, blocks: Sequence[Unit], map_blocks: BlockMapper) -> 
     return read_reports(stage, blocks)
 
 
-def read_reports(stage: Stage, blocks: Sequence[Unit]) -> list[Report]:
+def read_reports(stage: Stage[_Report], blocks: Sequence[Unit]) -> list[_Report]:
     """Returns the reports of finished blocks in order.
 
     Raises:
-      UserError: the message of the first block that has an error file.
+        UserError: the message of the first block that has an error file.
     """
     reports = []
     names = storage.entries(stage.folder)
@@ -92,11 +108,12 @@ def read_reports(stage: Stage, blocks: Sequence[Unit]) -> list[Report]:
         error_path = stage.error_path(block)
         if error_path.removeprefix(f"{stage.folder}/") in names:
             raise UserError(storage.read(error_path).decode())
-        reports.append(json.loads(storage.read(stage.report_path(block))))
+        values = json.loads(storage.read(stage.report_path(block)))
+        reports.append(stage.report_type.from_json(values))
     return reports
 
 
-def _explain(error: Exception, stage: Stage) -> Exception:
+def _explain(error: Exception, stage: Stage[Any]) -> Exception:
     """Returns a worker's failure in a user's terms; most engines pass it on as text alone."""
     failure = re.search(r"\[Errno \d+\] ([^\[\n]*)", str(error))
     if failure is None:

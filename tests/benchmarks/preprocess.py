@@ -23,7 +23,8 @@ from pipeline.common.tables import format_table
 from pipeline.corpora.blocks import Block
 from pipeline.corpora.spans import Span
 from pipeline.dataset.schema import load_dataset, read_lines
-from pipeline.stages import block_stages, pair_files
+from pipeline.stages.encode_pairs import EncodePairs
+from pipeline.stages.pair_files import write_clean_pairs
 from tests.benchmarks import corpora
 from tests.benchmarks.measure import Run, alternate, measure, medians
 from tests.benchmarks.record import output_flag, write_record
@@ -119,8 +120,8 @@ def compare_encoding(work: Path, texts: list[Path], rounds: int) -> dict[str, ob
     blocks = [Block("train", n, BLOCK_PAIRS, nowhere, nowhere) for n in range(ENCODED_BLOCKS)]
     for n, block in enumerate(blocks):
         part = pairs[n * BLOCK_PAIRS : (n + 1) * BLOCK_PAIRS]
-        pair_files.write_pairs(str(folder), block.name, part)
-    stage = block_stages.EncodePairs(
+        write_clean_pairs(str(folder), block.name, part)
+    stage = EncodePairs(
         str(folder),
         str(folder),
         (vocabulary, vocabulary),

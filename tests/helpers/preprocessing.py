@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from pipeline.build.driver import build_dataset
 from pipeline.config import PreprocessConfig
@@ -64,7 +65,7 @@ def build_with_beam(config: PreprocessConfig, *beam_options: str) -> schema.Data
     return build_dataset(config, BeamMapper(options))
 
 
-def map_in_order(stage: Stage, blocks: Sequence[Unit]) -> None:
+def map_in_order(stage: Stage[Any], blocks: Sequence[Unit]) -> None:
     """Processes blocks one by one in this process, without an engine: a `BlockMapper`."""
     for block in blocks:
         stage.process(block)

@@ -17,7 +17,9 @@ from pipeline.cleaning.rules import CleaningConfig
 from pipeline.common import cli
 from pipeline.common.errors import UserError
 from pipeline.dataset import schema
-from pipeline.stages import block_stages
+from pipeline.stages.clean_pairs import CleanPairs
+from pipeline.stages.count_words import CountWords
+from pipeline.stages.encode_pairs import EncodePairs
 from pipeline.subwords.learning import LEARNERS
 from tests.helpers.preprocessing import ROOT, build, build_with_beam, configure, contents
 
@@ -84,11 +86,11 @@ def test_finished_stages_are_not_done_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = configure(tmp_path, "out")
-    monkeypatch.setattr(block_stages.EncodePairs, "_write_shard", full_disk)
+    monkeypatch.setattr(EncodePairs, "_write_shard", full_disk)
     with pytest.raises(UserError, match="No space left"):
         build(config)
     monkeypatch.undo()
-    for stage in (block_stages.CleanPairs, block_stages.CountWords):
+    for stage in (CleanPairs, CountWords):
         monkeypatch.setattr(stage, "__call__", done_before)
     monkeypatch.setitem(LEARNERS, config.subwords, done_before)
     assert build(config).splits["train"].pairs == 460
@@ -128,7 +130,7 @@ def test_a_write_that_a_kill_cut_off_leaves_nothing_in_the_dataset(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = configure(tmp_path, "out")
-    monkeypatch.setattr(block_stages.EncodePairs, "_write_shard", full_disk)
+    monkeypatch.setattr(EncodePairs, "_write_shard", full_disk)
     with pytest.raises(UserError, match="No space left"):
         build(config)
     monkeypatch.undo()

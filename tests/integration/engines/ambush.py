@@ -7,6 +7,7 @@ that the environment variable AMBUSH names.
 import contextlib
 import os
 import time
+from typing import Any
 
 from pipeline.corpora.blocks import Unit
 from pipeline.stages.stage import Stage
@@ -15,7 +16,7 @@ VERB, BLOCK = "EncodePairs", "train-00002"
 _process = Stage.process
 
 
-def process(self: Stage, block: Unit) -> str:
+def process(self: Stage[Any], block: Unit) -> str:
     """Stands in for `Stage.process`."""
     if (self.verb, block.name) == (VERB, BLOCK):
         with contextlib.suppress(FileExistsError), open(os.environ["AMBUSH"], "x") as file:

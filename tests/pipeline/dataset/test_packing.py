@@ -4,7 +4,8 @@ import random
 
 import pytest
 
-from pipeline.dataset.packing import Lengths, choose_shapes, pack, padding_efficiency
+from pipeline.dataset.packing import choose_shapes, pack, padding_efficiency
+from pipeline.dataset.schema import Lengths
 
 SHAPES = ((8, 10), (16, 20), (32, 40))
 

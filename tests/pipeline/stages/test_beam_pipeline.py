@@ -8,20 +8,20 @@ from pipeline.common.errors import UserError
 from pipeline.corpora.blocks import Block
 from pipeline.corpora.spans import Span
 from pipeline.stages.beam_pipeline import BeamMapper
-from pipeline.stages.block_stages import Report
 from pipeline.stages.runners import make_options
 from pipeline.stages.stage import Stage, run_stage
 from tests.helpers.object_store import OBJECTS, MemoryFileSystem
+from tests.pipeline.stages.number_report import NumberReport
 
 FOLDER = "mem://bucket/stage"
 NOWHERE = Span("", 0, 0, "", 1)
 BLOCKS = [Block("train", index, 1, NOWHERE, NOWHERE) for index in range(3)]
 
 
-def fail_at_one(block: Block) -> Report:
+def fail_at_one(block: Block) -> NumberReport:
     if block.index == 1:
         raise UserError("line 7 is bad")
-    return {"block": block.index}
+    return NumberReport(block.index)
 
 
 @pytest.fixture(autouse=True)
@@ -35,21 +35,21 @@ def _empty_store() -> Iterator[None]:
 def test_a_worker_tells_file_systems_the_options_of_the_driver() -> None:
     options = make_options("DirectRunner", 1, ["--s3_endpoint_url=http://there"], [])
     storage.connect({})  # as in a worker process
-    BeamMapper(options)(Stage("Fail", fail_at_one, FOLDER), BLOCKS[:1])
+    BeamMapper(options)(Stage("Fail", fail_at_one, FOLDER, NumberReport), BLOCKS[:1])
     assert MemoryFileSystem.options.get_all_options()["s3_endpoint_url"] == "http://there"
 
 
 def test_a_mistake_in_a_block_is_raised_and_the_next_run_processes_that_block_alone() -> None:
     map_blocks = BeamMapper(make_options("DirectRunner", 1, [], []))
     with pytest.raises(UserError, match="line 7 is bad"):
-        run_stage(Stage("Fail", fail_at_one, FOLDER), BLOCKS, map_blocks)
-    succeed = Stage("Succeed", lambda block: {"block": block.index + 10}, FOLDER)
+        run_stage(Stage("Fail", fail_at_one, FOLDER, NumberReport), BLOCKS, map_blocks)
+    succeed = Stage("Succeed", lambda block: NumberReport(block.index + 10), FOLDER, NumberReport)
     reports = run_stage(succeed, BLOCKS, map_blocks)
-    assert reports == [{"block": 0}, {"block": 11}, {"block": 2}]
+    assert reports == [NumberReport(0), NumberReport(11), NumberReport(2)]
 
 
 def test_an_option_that_an_engine_lacks_is_named() -> None:
     options = make_options("DataflowRunner", 1, ["--temp_location=gs://bucket/tmp"], [])
     options.view_as(pipeline_options.TestOptions).dry_run = True  # asks no service
     with pytest.raises(UserError, match="(?s)--runner=DataflowRunner: .*project.*region"):
-        BeamMapper(options).make_pipeline(Stage("Fail", fail_at_one, FOLDER), BLOCKS)
+        BeamMapper(options).make_pipeline(Stage("Fail", fail_at_one, FOLDER, NumberReport), BLOCKS)

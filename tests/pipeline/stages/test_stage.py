@@ -5,20 +5,20 @@ import pytest
 from pipeline.common.errors import UserError
 from pipeline.corpora.blocks import Block
 from pipeline.corpora.spans import Span
-from pipeline.stages.block_stages import Report
 from pipeline.stages.stage import Stage, read_reports, run_stage
 from tests.helpers.object_store import OBJECTS, objects
 from tests.helpers.preprocessing import map_in_order
+from tests.pipeline.stages.number_report import NumberReport
 
 FOLDER = "mem://bucket/stage"
 NOWHERE = Span("", 0, 0, "", 1)
 BLOCKS = [Block("train", index, 1, NOWHERE, NOWHERE) for index in range(3)]
 
 
-def fail_at_one(block: Block) -> Report:
+def fail_at_one(block: Block) -> NumberReport:
     if block.index == 1:
         raise UserError("line 7 is bad")
-    return {"block": block.index}
+    return NumberReport(block.index)
 
 
 @pytest.fixture(autouse=True)
@@ -29,31 +29,31 @@ def _empty_store() -> Iterator[None]:
 
 
 def test_blocks_with_reports_are_finished_and_errors_are_not() -> None:
-    stage = Stage("Fail", fail_at_one, FOLDER)
+    stage = Stage("Fail", fail_at_one, FOLDER, NumberReport)
     assert [stage.process(block) for block in BLOCKS] == [block.name for block in BLOCKS]
     assert stage.finished() == {"train-00000", "train-00002"}
-    assert read_reports(stage, [BLOCKS[2], BLOCKS[0]]) == [{"block": 2}, {"block": 0}]
+    assert read_reports(stage, [BLOCKS[2], BLOCKS[0]]) == [NumberReport(2), NumberReport(0)]
     with pytest.raises(UserError, match="line 7 is bad"):
         read_reports(stage, BLOCKS)
 
 
 def test_an_error_of_an_earlier_run_is_forgotten() -> None:
     with pytest.raises(UserError, match="line 7 is bad"):
-        run_stage(Stage("Fail", fail_at_one, FOLDER), BLOCKS, map_in_order)
-    succeed = Stage("Succeed", lambda block: {"block": block.index + 10}, FOLDER)
+        run_stage(Stage("Fail", fail_at_one, FOLDER, NumberReport), BLOCKS, map_in_order)
+    succeed = Stage("Succeed", lambda block: NumberReport(block.index + 10), FOLDER, NumberReport)
     reports = run_stage(succeed, BLOCKS, map_in_order)
-    assert reports == [{"block": 0}, {"block": 11}, {"block": 2}]
+    assert reports == [NumberReport(0), NumberReport(11), NumberReport(2)]
 
 
 def test_a_finished_block_is_not_processed_again() -> None:
-    Stage("Fail", fail_at_one, FOLDER).process(BLOCKS[0])
+    Stage("Fail", fail_at_one, FOLDER, NumberReport).process(BLOCKS[0])
     before = objects(FOLDER)
-    Stage("Fail", lambda block: {"block": "again"}, FOLDER).process(BLOCKS[0])
+    Stage("Fail", lambda block: NumberReport(99), FOLDER, NumberReport).process(BLOCKS[0])
     assert objects(FOLDER) == before
 
 
 def test_finished_blocks_do_not_reach_the_mapper() -> None:
-    stage = Stage("Succeed", lambda block: {"block": block.index}, FOLDER)
+    stage = Stage("Succeed", lambda block: NumberReport(block.index), FOLDER, NumberReport)
     stage.process(BLOCKS[1])
     mapped = []
 
@@ -63,16 +63,16 @@ def test_finished_blocks_do_not_reach_the_mapper() -> None:
 
     reports = run_stage(stage, BLOCKS, map_and_record)  # type: ignore[arg-type]
     assert mapped == [BLOCKS[0], BLOCKS[2]]
-    assert reports == [{"block": 0}, {"block": 1}, {"block": 2}]
+    assert reports == [NumberReport(0), NumberReport(1), NumberReport(2)]
 
 
 def test_reports_come_in_block_order_whatever_the_order_of_the_mapper() -> None:
     def map_backwards(stage: Stage, blocks: list[Block]) -> None:
         map_in_order(stage, blocks[::-1])
 
-    stage = Stage("Succeed", lambda block: {"block": block.index}, FOLDER)
+    stage = Stage("Succeed", lambda block: NumberReport(block.index), FOLDER, NumberReport)
     reports = run_stage(stage, BLOCKS, map_backwards)  # type: ignore[arg-type]
-    assert reports == [{"block": 0}, {"block": 1}, {"block": 2}]
+    assert reports == [NumberReport(0), NumberReport(1), NumberReport(2)]
 
 
 def test_failure_of_a_file_system_is_explained() -> None:
@@ -80,4 +80,4 @@ def test_failure_of_a_file_system_is_explained() -> None:
         raise RuntimeError("worker: OSError: [Errno 28] No space left on device [while running]")
 
     with pytest.raises(UserError, match="Count: No space left on device; every worker"):
-        run_stage(Stage("Count", fail_at_one, FOLDER), BLOCKS, fail)
+        run_stage(Stage("Count", fail_at_one, FOLDER, NumberReport), BLOCKS, fail)
