@@ -1,9 +1,9 @@
-"""The decoder: all target positions at once for training, one at a time with a cache for search.
+"""The decoder: all target positions at once in training, one at a time with a cache in search.
 
-Both ways run the same layers (§3.1, figure 1 right). In search the W hypotheses of a sentence take
-the place of the T positions, so the memory's keys and values exist once per sentence, not once per
-hypothesis. A step writes W entries behind the past and moves none: a hypothesis sees those that it
-goes back to.
+Both run the same layers (§3.1, figure 1 right). In search the W hypotheses of a sentence take the
+place of the T positions, so the memory's keys and values exist once per sentence, not once per
+hypothesis. Each step appends W cache entries and never reorders them; a mask selects each
+hypothesis's ancestors (`model.search.state`).
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from model import Tensor
 from model.attention import MultiHeadAttention
 from model.config import TransformerConfig
 from model.kernels.tensorflow_ops import fill_rows
-from model.search.state import Lineage
+from model.search.state import Ancestry
 from model.sublayers import FeedForward, Residual, layer_normalization
 
 
@@ -93,40 +93,34 @@ class DecoderLayer(keras.layers.Layer):
             x: float `[B, W, D]`.
             past: keys and values of earlier positions, float `[B, H, E, K]`, then zeros.
             memory: projected memory, float `[B, H, S, K]`.
-            rows: int `[B * H, 1]`, which of the rows of W entries that the past consists of are
-                to be written.
+            rows: int `[B * H, 1]`, where to write, see `_write`.
             past_mask: bool, broadcastable to `[B, H, W, E]`.
             memory_mask: bool, broadcastable to `[B, H, W, S]`.
 
         Returns:
-            float `[B, W, D]`; `past` with this position's keys and values written in; and the
-            attention weights to the memory, float32 `[B, H, W, S]`.
+            float `[B, W, D]`; `past` with this position's keys and values; and the attention
+            weights to the memory, float32 `[B, H, W, S]`.
         """
         new_past, memory_weights = [], []
 
         def attend_to_past(y: Tensor) -> Tensor:
-            present = self.self_attention.project(y)  # each [B, H, W, K]
-            written = [_write(old, new, rows) for old, new in zip(past, present, strict=True)]
-            new_past.append(KeysValues(*written))
-            query = self.self_attention.project_query(y)
-            attended, _ = self.self_attention.attend(query, *written, attention_mask=past_mask)
-            return attended
+            new_past.append(self._write_past(y, past, rows))
+            query = self.self_attention.project_query(y)  # [B, H, W, K]
+            return self.self_attention.attend(query, *new_past[0], attention_mask=past_mask)[0]
 
         def attend_to_memory(y: Tensor) -> Tensor:
-            query = self.memory_attention.project_query(y)
-            attended, weights = self.memory_attention.attend(
-                query, *memory, attention_mask=memory_mask
-            )
-            memory_weights.append(weights)
-            return attended
+            query = self.memory_attention.project_query(y)  # [B, H, W, K]
+            attended = self.memory_attention.attend(query, *memory, attention_mask=memory_mask)
+            memory_weights.append(attended[1])
+            return attended[0]
 
-        x = self._sublayers(
-            x,
-            attend_to_self=attend_to_past,
-            attend_to_memory=attend_to_memory,
-            training=False,
-        )
+        x = self._sublayers(x, attend_to_past, attend_to_memory, training=False)
         return x, new_past[0], memory_weights[0]
+
+    def _write_past(self, y: Tensor, past: KeysValues, rows: Tensor) -> KeysValues:
+        """Appends the keys and values of float `[B, W, D]` to the cache."""
+        present = self.self_attention.project(y)  # each [B, H, W, K]
+        return KeysValues(*(_write(old, new, rows) for old, new in zip(past, present, strict=True)))
 
     def _sublayers(
         self,
@@ -181,11 +175,11 @@ class Decoder(keras.layers.Layer):
         return self.last_norm(x) if self.last_norm else x
 
     def project_memory(self, memory: Tensor) -> list[KeysValues]:
-        """Computes every layer's keys and values of the memory, float `[B, S, D]`, once."""
+        """Projects the memory, float `[B, S, D]`, to every layer's keys and values."""
         return [KeysValues(*layer.memory_attention.project(memory)) for layer in self.layers]
 
     def empty_past(self, batch: int | Tensor) -> list[KeysValues]:
-        """Makes the cache of no positions, for `model.search.search` to make room in."""
+        """Makes an empty cache, E = 0; search makes room in it."""
         key = (batch, self.config.num_heads, 0, self.config.key_dim)
         value = (batch, self.config.num_heads, 0, self.config.value_dim)
         return [
@@ -201,7 +195,7 @@ class Decoder(keras.layers.Layer):
         past: list[KeysValues],
         memory: list[KeysValues],
         *,
-        lineage: Lineage,
+        ancestry: Ancestry,
         memory_mask: Tensor,
     ) -> tuple[Tensor, list[KeysValues], Tensor]:
         """Runs all layers on one position of every hypothesis; see `DecoderLayer.step`.
@@ -210,17 +204,16 @@ class Decoder(keras.layers.Layer):
             x: float `[B, W, D]`.
             past: keys and values of earlier positions, float `[B, H, E, K]`, then zeros.
             memory: from `project_memory`.
-            lineage: what of the past and the present each hypothesis sees.
+            ancestry: which entries of the cache each hypothesis attends to, and where to write.
             memory_mask: bool, broadcastable to `[B, H, W, S]`.
 
         Returns:
             float `[B, W, D]`, the new `past`, and the last layer's attention to the memory, float
             `[B, W, S]`, averaged over heads.
         """
-        batch, heads, entries, _ = ops.shape(past[0].key)
-        rows = ops.arange(batch * heads)[:, None] * entries + lineage.written
-        rows, past_mask = rows // x.shape[1], lineage.seen[:, None]
-        updated = []
+        rows = _rows_to_write(past[0].key, ancestry, width=x.shape[1])  # [B * H, 1]
+        past_mask = ancestry.ancestors[:, None]  # [B, 1, W, E]
+        new_past = []
         for layer, layer_past, layer_memory in zip(self.layers, past, memory, strict=True):
             x, layer_past, weights = layer.step(
                 x,
@@ -230,15 +223,30 @@ class Decoder(keras.layers.Layer):
                 past_mask=past_mask,
                 memory_mask=memory_mask,
             )
-            updated.append(layer_past)
-        # Only a coverage penalty reads the mean; a graph prunes it otherwise.
+            new_past.append(layer_past)
+        # Only the coverage penalty reads the mean; otherwise TensorFlow prunes it from the graph.
         attention = ops.mean(weights, axis=1)  # [B, W, S]
-        return (self.last_norm(x) if self.last_norm else x), updated, attention
+        return (self.last_norm(x) if self.last_norm else x), new_past, attention
+
+
+def _rows_to_write(past: Tensor, ancestry: Ancestry, *, width: int) -> Tensor:
+    """Returns where `_write` writes the entries of a position into float `[B, H, E, K]`.
+
+    E and the number of earlier entries are multiples of W, so the W entries of a position are one
+    row of `past` reshaped to `[B * H * E / W, W * K]`.
+
+    Returns:
+        int `[B * H, 1]`.
+    """
+    batch, heads, capacity, _ = ops.shape(past)
+    entries = ops.arange(batch * heads)[:, None] * capacity + ancestry.num_entries  # [B * H, 1]
+    return entries // width
 
 
 def _write(past: Tensor, present: Tensor, rows: Tensor) -> Tensor:
-    """Writes `[B, H, W, K]` into `[B, H, E, K]`, the W entries of a position being one row."""
+    """Writes `[B, H, W, K]` into `[B, H, E, K]`, at rows from `_rows_to_write`."""
     _, heads, width, size = present.shape
-    rows_of_past, new = (ops.reshape(x, (-1, width * size)) for x in (past, present))
-    written = fill_rows(rows_of_past, rows, new)
-    return ops.reshape(written, (-1, heads, ops.shape(past)[2], size))
+    past_rows = ops.reshape(past, (-1, width * size))  # [B * H * E / W, W * K]
+    new_rows = ops.reshape(present, (-1, width * size))  # [B * H, W * K]
+    written = fill_rows(past_rows, rows, new_rows)
+    return ops.reshape(written, (-1, heads, ops.shape(past)[2], size))  # [B, H, E, K]

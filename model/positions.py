@@ -11,9 +11,16 @@ from model.config import TransformerConfig
 
 
 class SinusoidalPositions(keras.layers.Layer):
-    """Fixed sinusoids of geometrically growing wavelengths, 2π to 10000 · 2π (§3.5).
+    """Fixed sinusoids of geometrically growing wavelengths (§3.5), computed in float32.
 
-    Position p has sin(p / 10000^(2i/D)) at index 2i and the cosine at index 2i + 1, in float32.
+    Interleaved, as in the paper, position p has sin(p / 10000^(2i/D)) at index 2i and the cosine at
+    2i + 1: wavelengths from 2π up to 10000 · 2π exclusive. In halves, as in Tensor2Tensor, it has
+    sin(p / 10000^(i/(D/2 - 1))) at index i and the cosine at D/2 + i: up to 10000 · 2π inclusive.
+
+    Args:
+        config: its `model_dim` is D.
+        name: of the layer.
+        interleave: whether sines and cosines alternate; else all sines come first.
 
     Call arguments:
         positions: int of any shape `[…]`, counted from 0.
@@ -22,35 +29,22 @@ class SinusoidalPositions(keras.layers.Layer):
         float32 `[…, D]`.
     """
 
-    def __init__(self, config: TransformerConfig, name: str) -> None:
+    def __init__(self, config: TransformerConfig, name: str, *, interleave: bool = True) -> None:
         super().__init__(name=name, dtype="float32")
         self.model_dim = config.model_dim
+        self.interleave = interleave
 
     def call(self, positions: Tensor) -> Tensor:
-        angles = _angles(positions, self.model_dim // 2, steps=self.model_dim // 2)
-        pairs = ops.stack([ops.sin(angles), ops.cos(angles)], axis=-1)  # […, D/2, 2]
+        count = self.model_dim // 2
+        steps = count if self.interleave else max(count - 1, 1)
+        exponents = ops.arange(count, dtype="float32") / steps
+        frequencies = ops.exp(-math.log(10000.0) * exponents)  # [D/2]
+        angles = ops.cast(positions, "float32")[..., None] * frequencies  # […, D/2]
+        sines, cosines = ops.sin(angles), ops.cos(angles)
+        if not self.interleave:
+            return ops.concatenate([sines, cosines], axis=-1)  # […, D]
+        pairs = ops.stack([sines, cosines], axis=-1)  # […, D/2, 2]
         return ops.reshape(pairs, (*ops.shape(positions), self.model_dim))
-
-
-class HalvedSinusoidalPositions(keras.layers.Layer):
-    """Tensor2Tensor's sinusoids: all sines before all cosines, up to 10000 · 2π itself.
-
-    Position p has sin(p / 10000^(i/(D/2 - 1))) at index i and the cosine at index D/2 + i.
-
-    Call arguments:
-        positions: int of any shape `[…]`, counted from 0.
-
-    Returns:
-        float32 `[…, D]`.
-    """
-
-    def __init__(self, config: TransformerConfig, name: str) -> None:
-        super().__init__(name=name, dtype="float32")
-        self.model_dim = config.model_dim
-
-    def call(self, positions: Tensor) -> Tensor:
-        angles = _angles(positions, self.model_dim // 2, steps=max(self.model_dim // 2 - 1, 1))
-        return ops.concatenate([ops.sin(angles), ops.cos(angles)], axis=-1)
 
 
 class LearnedPositions(keras.layers.Layer):
@@ -83,16 +77,7 @@ class LearnedPositions(keras.layers.Layer):
 
 def make_positions(config: TransformerConfig) -> keras.layers.Layer:
     """Makes the positional encoding that `config.positions` names."""
-    layers: dict[str, type[keras.layers.Layer]] = {
-        "sinusoidal": SinusoidalPositions,
-        "sinusoidal_halves": HalvedSinusoidalPositions,
-        "learned": LearnedPositions,
-    }
-    return layers[config.positions](config, name="positions")
-
-
-def _angles(positions: Tensor, count: int, *, steps: int) -> Tensor:
-    """Divides positions, int `[…]`, by 10000^(i / steps) for i below `count`: `[…, count]`."""
-    exponents = ops.arange(count, dtype="float32") / steps
-    frequencies = ops.exp(-math.log(10000.0) * exponents)
-    return ops.cast(positions, "float32")[..., None] * frequencies
+    if config.positions == "learned":
+        return LearnedPositions(config, name="positions")
+    interleave = config.positions == "sinusoidal"
+    return SinusoidalPositions(config, name="positions", interleave=interleave)

@@ -24,32 +24,33 @@ from model.masks import (
 from model.positions import make_positions
 from model.search.ensemble import average_steps, join_caches
 from model.search.search import Prediction, Step, Translations, search
-from model.search.state import Cache, Lineage
+from model.search.state import Ancestry, Cache
 from model.sublayers import Dropout
 
 
 class Transformer(keras.Model):
     """The paper's encoder-decoder, with one embedding matrix for both languages and the output.
 
-    Languages that share no vocabulary have a matrix each; the target's is the output's too.
+    Languages with separate vocabularies have a matrix each; the target's is also the output's.
 
     The weights exist as soon as the object does. Training calls the model; `search` calls
-    `encode` once and its step once per output position.
+    `encode` once and its step once for each output position.
 
     A row may hold several pairs end to end, which saves padding: sentence n of its target is the
-    translation of sentence n of its source, and none sees another.
+    translation of sentence n of its source, and attention is within a pair only.
 
     Args:
         config: the architecture.
         vocabulary_size: V, subwords of the target, padding included; also of the source, unless
-            it has a vocabulary of its own.
+            it has its own vocabulary.
         source_vocabulary_size: subwords of a source that shares neither vocabulary nor embedding
             matrix with the target; None if it shares both (§3.4).
+        name: of the model.
 
     Call arguments:
         source: int `[B, S]`, sentences of ids, each closed by `END_ID`, then padding.
-        target: int `[B, T]`, likewise. Position t sees only the target before t: the model shifts
-            each sentence right itself, with padding as the start symbol.
+        target: int `[B, T]`, of the same form. Position t is predicted from the target before t:
+            the model shifts each sentence right itself, with padding as the start symbol.
         training: whether dropout is active.
 
     Returns:
@@ -107,7 +108,7 @@ class Transformer(keras.Model):
         return self.embedding.logits(self.decode(source, target, training=training))
 
     def decode(self, source: Tensor, target: Tensor, training: bool = False) -> Tensor:
-        """As calling the model, but for the last map: what logits are made of, `[B, T, D]`."""
+        """Runs encoder and decoder: the input of the map to logits, float `[B, T, D]`."""
         memory = self.encode(source, training=training)
         sentences = number_sentences(target)
         x = self._embed(self.embedding, shift_right(target), positions_in_sentences(sentences))
@@ -129,25 +130,22 @@ class Transformer(keras.Model):
         return self.encoder(x, attention_mask=mask, training=training)
 
     def start_search(self, source: Tensor) -> Cache:
-        """Encodes `source`, int `[B, S]`, into what the first step is given."""
+        """Encodes `source`, int `[B, S]`, into the cache of the first step."""
         memory = self.decoder.project_memory(self.encode(source))
         past = self.decoder.empty_past(ops.shape(source)[0])
         return Cache(past, fixed=(memory, padding_mask(source)))
 
     def make_step(self) -> Step:
-        """Makes the step of `model.search.search`: it predicts the next token of every hypothesis.
-
-        Its past is one of `Decoder.step`; the attention, float `[B, W, S]`, is the last layer's.
-        """
+        """Makes the step callback of `model.search.search`, see `Decoder.step`."""
         logits = self.embedding.make_logits()
 
-        def step(tokens: Tensor, position: Tensor, lineage: Lineage, cache: Cache) -> Prediction:
+        def step(tokens: Tensor, position: Tensor, ancestry: Ancestry, cache: Cache) -> Prediction:
             memory, memory_mask = cache.fixed
             x, past, attention = self.decoder.step(
                 self._embed(self.embedding, tokens, ops.reshape(position, (1,))),
                 cache.past,
                 memory,
-                lineage=lineage,
+                ancestry=ancestry,
                 memory_mask=memory_mask,
             )
             return Prediction(logits(x), past, attention)
@@ -159,7 +157,6 @@ class Transformer(keras.Model):
         source: Tensor,
         config: SearchConfig,
         *,
-        end_id: int,
         prefix: Tensor | None = None,
         ensemble: Sequence["Transformer"] = (),
     ) -> Translations:
@@ -167,12 +164,11 @@ class Transformer(keras.Model):
 
         Args:
             source: int32 `[B, S]`, ids ending in the end symbol, then padding.
-            config: how to search; the longest translation is that of the source, in tokens, plus
-                `config.extra_length`, the end symbols counted in both. Where there is nothing but
-                the end symbol, nothing but the end symbol translates it.
-            end_id: the end symbol.
-            prefix: int32 `[B, P]`, tokens that translations must begin with, then padding; the
-                longest translation is longer by as many.
+            config: how to search. The longest translation has as many tokens as its source plus
+                `config.extra_length`, end symbols included. An empty source, the end symbol alone,
+                has the empty translation.
+            prefix: int32 `[B, P]`, tokens that translations must begin with, then padding; they
+                add to the longest translation.
             ensemble: more models of the same vocabulary; the predictions of all are averaged.
 
         Returns:
@@ -180,14 +176,13 @@ class Transformer(keras.Model):
         """
         models = (self, *ensemble)
         lengths = _count_tokens(source)
-        limits = ops.where(lengths > 1, lengths + config.extra_length, 1)
+        limits = ops.where(lengths > 1, lengths + config.extra_length, 1)  # [B]
         if prefix is not None:
             limits = limits + _count_tokens(prefix)
         return search(
             average_steps([model.make_step() for model in models]),
             join_caches([model.start_search(source) for model in models]),
             length_limits=limits,
-            end_id=end_id,
             config=config,
             prefix=prefix,
             source=source,
@@ -197,29 +192,32 @@ class Transformer(keras.Model):
         """Scores given translations by teacher forcing.
 
         Args:
-            source: int `[B, S]`, as for calling the model.
-            target: int `[B, T]`, likewise.
+            source: int `[B, S]`, as in calling the model.
+            target: int `[B, T]`, as in calling the model.
 
         Returns:
             float32 `[B, T]`, log-probability in nats of each token of `target`; 0 for padding.
         """
         logits = self(source, target, training=False)
-        chosen = ops.take_along_axis(logits, target[:, :, None], axis=2)[:, :, 0]
-        log_probs = chosen - ops.logsumexp(logits, axis=-1)
+        of_target = ops.take_along_axis(logits, target[:, :, None], axis=2)[:, :, 0]  # [B, T]
+        log_probs = of_target - ops.logsumexp(logits, axis=-1)
         return ops.where(ops.equal(target, PADDING_ID), 0.0, log_probs)
 
     def _embed(self, embedding: SharedEmbedding, tokens: Tensor, positions: Tensor) -> Tensor:
-        """Adds √D · embedding and positions in float32: bfloat16 cannot number far positions."""
+        """Adds √D · embedding and positions in float32: bfloat16 rounds far positions."""
         embedded = ops.cast(embedding(tokens), "float32") + self.positions(positions)
         return ops.cast(embedded, self.compute_dtype)
 
 
 def shift_right(target: Tensor) -> Tensor:
-    """Puts the start symbol in front of each sentence of `target`, int `[B, T]`, for its end."""
+    """Shifts each sentence of `target`, int `[B, T]`, right, behind the start symbol.
+
+    `[6, 1, 3, 4, 1]`, two sentences, gives `[0, 6, 0, 3, 4]`.
+    """
     shifted = ops.pad(target[:, :-1], ((0, 0), (1, 0)), constant_values=PADDING_ID)
     return ops.where(ops.equal(shifted, END_ID), PADDING_ID, shifted)
 
 
 def _count_tokens(tokens: Tensor) -> Tensor:
-    """Counts what is not padding in each row of int `[B, T]`: int32 `[B]`."""
+    """Counts the tokens of each row of int `[B, T]`, without padding: int32 `[B]`."""
     return ops.sum(ops.cast(ops.not_equal(tokens, PADDING_ID), "int32"), axis=1)

@@ -1,4 +1,4 @@
-"""What needs TensorFlow beyond `keras.ops` to be quick; other backends do without."""
+"""TensorFlow operations beyond `keras.ops`, for speed; other backends use `keras.ops`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,20 +8,21 @@ from keras import ops
 
 from model import Tensor
 
-_FEW_ROWS = 8  # more are quicker together
-_CHANCES = 2**16  # a random number decides for each half of its 32 bits
+_FEW_ROWS = 8  # up to which row by row is faster
+_UINT16_VALUES = 2**16  # one random number is two dropout decisions, of 16 bits each
 
 
 def while_loop(
     cond: Callable[..., Tensor], body: Callable[..., Any], state: Any, shapes: Any
 ) -> Any:
-    """As `ops.while_loop`, but the shapes of the state may change, as far as `shapes` is loose.
+    """As `ops.while_loop`, with shape invariants.
 
     Args:
-        cond: tells of a state whether to go on.
-        body: returns the next state.
+        cond: takes a state; whether to run `body` again.
+        body: takes a state and returns the next.
         state: a tuple of structures of tensors.
-        shapes: the same structure, made by `loosened`.
+        shapes: the same structure, from `relax_shapes`: axes that are None may change between
+            iterations.
     """
     if keras.backend.backend() == "tensorflow":
         import tensorflow as tf
@@ -32,30 +33,36 @@ def while_loop(
     return state
 
 
-def loosened(state: Any, *axes: int) -> Any:
-    """Returns the shapes of a structure of tensors, of any size along some axes, if they matter."""
+def relax_shapes(state: Any, *axes: int) -> Any:
+    """Shape invariants for `while_loop`: a structure's shapes, with None for some axes.
+
+    Other backends have no shape invariants: there it returns `state`.
+    """
     if keras.backend.backend() != "tensorflow":
         return state
     import tensorflow as tf
 
-    def loosen(x: Tensor) -> tf.TensorShape:
-        return tf.TensorShape([None if n in axes else size for n, size in enumerate(x.shape)])
+    def relax(x: Tensor) -> tf.TensorShape:
+        return tf.TensorShape([None if axis in axes else size for axis, size in enumerate(x.shape)])
 
-    return keras.tree.map_structure(loosen, state)
+    return keras.tree.map_structure(relax, state)
 
 
 def matmul(x: Tensor, y: Tensor, *, transpose_y: bool = False) -> Tensor:
-    """As `ops.matmul`, of many matrices.
+    """As `ops.matmul`, of batches of matrices.
 
-    A few rows with each, as in search, go one by one to TensorFlow's own kernel, which oneDNN does
-    not replace and which is quickest with single rows. On a processor oneDNN's takes up to half as
-    long again; TensorFlow's own, given the rows together, up to five times as long, where they meet
-    a long past. A GPU should read the past once for all of them.
+    Few rows, as in search, are multiplied one at a time by TensorFlow's own kernel: oneDNN does not
+    replace that one, and it is fastest with single rows. On a CPU oneDNN's kernel takes up to 1.5
+    times as long, and TensorFlow's with all rows up to 5 times as long, for a long cache. A GPU
+    multiplies all rows at once, to read the cache once.
 
     Args:
         x: float `[..., M, K]`.
-        y: float `[..., K, N]`, or `[..., N, K]` to be transposed.
-        transpose_y: whether it is.
+        y: float `[..., K, N]`, or `[..., N, K]` with `transpose_y`.
+        transpose_y: whether to transpose the last two axes of `y`.
+
+    Returns:
+        float `[..., M, N]`.
     """
     if not _goes_row_by_row(x):
         return ops.matmul(x, ops.swapaxes(y, -1, -2) if transpose_y else y)
@@ -63,9 +70,9 @@ def matmul(x: Tensor, y: Tensor, *, transpose_y: bool = False) -> Tensor:
 
     if x.shape[-2] == 1:
         return tf.raw_ops.BatchMatMulV3(x=x, y=y, Tout=x.dtype, adj_y=transpose_y)
-    x, y = tf.expand_dims(x, -2), tf.expand_dims(y, -3)
+    x, y = tf.expand_dims(x, -2), tf.expand_dims(y, -3)  # [..., M, 1, K], [..., 1, K, N]
     product = tf.raw_ops.BatchMatMulV3(x=x, y=y, Tout=x.dtype, adj_y=transpose_y)
-    return tf.squeeze(product, -2)
+    return tf.squeeze(product, -2)  # [..., M, N]
 
 
 def _goes_row_by_row(x: Tensor) -> bool:
@@ -78,44 +85,43 @@ def _goes_row_by_row(x: Tensor) -> bool:
 
 
 def fill_rows(x: Tensor, rows: Tensor, values: Tensor) -> Tensor:
-    """Returns `x` with rows of zeros replaced, in the memory of `x` if nothing else needs that.
+    """Returns `x` with rows of zeros replaced, in place if nothing else reads `x`.
 
-    TensorFlow's scatter update copies all of its input always; this addition only if it must.
+    TensorFlow's scatter update always copies its input; this scatter addition only if it must.
 
     Args:
         x: float `[N, K]`.
-        rows: int `[M, 1]`, which rows, zeros as yet, each once.
+        rows: int `[M, 1]`, distinct rows of `x` that are zeros.
         values: float `[M, K]`.
     """
     if keras.backend.backend() != "tensorflow":
-        return ops.scatter_update(x, rows, values)  # XLA sees for itself
+        return ops.scatter_update(x, rows, values)  # XLA updates in place
     import tensorflow as tf
 
     return tf.raw_ops.ScatterNdNonAliasingAdd(input=x, indices=rows, updates=values)
 
 
 def dropout(x: Tensor, rate: float, seed_generator: keras.random.SeedGenerator) -> Tensor:
-    """Sets elements to zero and scales the others, as `keras.random.dropout`.
+    """As `keras.random.dropout`, in half the time, with 16 random bits an element instead of 32.
 
-    There each element has a float of 32 random bits; here 16 bits, in half the time, so that the
-    rate is a multiple of 2^-16: 0.1 is 0.10001.
+    The rate is therefore rounded to a multiple of 2^-16: 0.1 is 0.10001.
 
     Args:
         x: float, of any shape.
-        rate: the share of zeros, at least 0 and below 1.
-        seed_generator: gives the seed, and counts on.
+        rate: share of elements set to zero, at least 0 and below 1.
+        seed_generator: gives the seed and advances.
     """
     if keras.backend.backend() != "tensorflow":
         return keras.random.dropout(x, rate, seed=seed_generator)
     import tensorflow as tf
 
-    dropped = min(round(rate * _CHANCES), _CHANCES - 1)
-    scale = tf.constant(_CHANCES / (_CHANCES - dropped), x.dtype)
+    dropped = min(round(rate * _UINT16_VALUES), _UINT16_VALUES - 1)
+    scale = tf.constant(_UINT16_VALUES / (_UINT16_VALUES - dropped), x.dtype)
     seed = tf.cast(seed_generator.next() % tf.int32.max, tf.int32)
     count = tf.size(x)
     words = tf.random.stateless_uniform(
         [(count + 1) // 2], seed, minval=None, maxval=None, dtype=tf.uint32
     )
-    chances = tf.reshape(tf.bitcast(words, tf.uint16), [-1])[:count]
-    factors = tf.where(chances < dropped, tf.zeros_like(scale), scale)
+    numbers = tf.reshape(tf.bitcast(words, tf.uint16), [-1])[:count]
+    factors = tf.where(numbers < dropped, tf.zeros_like(scale), scale)
     return x * tf.reshape(factors, tf.shape(x))

@@ -1,1 +1,1 @@
-"""Decoding: beam search and sampling over a step function (§6.1)."""
+"""Beam search and sampling (§6.1); `search` tells the algorithm and where its parts are."""

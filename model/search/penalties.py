@@ -1,4 +1,4 @@
-"""How finished hypotheses of different lengths compare: length and coverage penalties.
+"""Length and coverage penalties: how finished hypotheses of different lengths compare.
 
 score = log-probability / length penalty + coverage penalty       (Wu et al. 2016, §7)
 """
@@ -8,14 +8,14 @@ from keras import ops
 from model import Tensor
 from model.config import SearchConfig
 
-# Attention below this, of a source token, is counted as this: its logarithm stays finite.
+# Lower bound of a source token's coverage, so that its logarithm is finite.
 _LEAST_COVERAGE = 1e-6
 
 
 def length_penalty(length: Tensor, config: SearchConfig) -> Tensor:
-    """Returns what a sum of log-probabilities is divided by, float32, for lengths in tokens.
+    """Length penalty, float32, that log-probabilities of `length` tokens are divided by.
 
-    It never falls with length: ((5 + length) / 6)^α (Wu et al. 2016, §7), or length^α.
+    ((5 + length) / 6)^α (Wu et al. 2016, §7), or length^α; it never falls with length.
     """
     length = ops.cast(length, "float32")
     base = (5.0 + length) / 6.0 if config.length_penalty_form == "gnmt" else length
@@ -23,14 +23,14 @@ def length_penalty(length: Tensor, config: SearchConfig) -> Tensor:
 
 
 def coverage_penalty(coverage: Tensor, config: SearchConfig) -> Tensor:
-    """Returns β Σ log min(attention, 1) over the source, in nats (Wu et al. 2016, §7).
+    """Coverage penalty β Σ log min(coverage, 1) over the source, in nats (Wu et al. 2016, §7).
 
-    It is at most 0, and only rises as a translation grows.
+    At most 0; it can only rise as a translation grows.
 
     Args:
-        coverage: float `[…, S]`, the attention that each source token got from all target tokens;
+        coverage: float `[…, S]`, the attention that all target tokens paid to each source token;
             1 for padding.
-        config: holds β.
+        config: its `coverage_penalty` is β.
     """
     covered = ops.clip(coverage, _LEAST_COVERAGE, 1.0)
     return config.coverage_penalty * ops.sum(ops.log(covered), axis=-1)

@@ -30,13 +30,12 @@ class FixedLength(Transformer):
 
     length: int
 
-    def search(self, source: Any, config: SearchConfig, *, end_id: int, **_: Any) -> Translations:
+    def search(self, source: Any, config: SearchConfig, **_: Any) -> Translations:
         """Translates with the cache, as `Transformer.search` does."""
         return search(
             self.make_step(),
             self.start_search(source),
             length_limits=ops.full((ops.shape(source)[0],), self.length, dtype="int32"),
-            end_id=end_id,
             config=config,
             source=source,
         )

@@ -52,7 +52,7 @@ def compute(weights: Arrays) -> Arrays:
         for variable, gradient in zip(model.trainable_variables, _gradients(model), strict=True):
             results[f"{name}/gradients/{variable.path}"] = numpy(gradient)
         for search, config in SEARCHES.items():
-            found = model.search(ops.convert_to_tensor(SOURCE, "int32"), config, end_id=1)
+            found = model.search(ops.convert_to_tensor(SOURCE, "int32"), config)
             results[f"{name}/{search}/tokens"] = numpy(found.tokens)
             results[f"{name}/{search}/scores"] = numpy(found.scores)
     return results

@@ -11,7 +11,7 @@ from keras import ops
 
 from model.config import SearchConfig
 from model.search.search import Prediction, Translations, search
-from model.search.state import Cache, Lineage
+from model.search.state import Ancestry, Cache
 from tests.helpers.small_models import numpy
 
 PADDING, END = 0, 1
@@ -29,30 +29,31 @@ class ToyLanguage:
         self.logits = random.normal(0.0, 2.0, (_STATES, vocabulary_size)).astype(np.float32)
         self.attention = random.dirichlet([0.3] * SOURCE_LENGTH, _STATES).astype(np.float32)
         self.steps = 0
-        self.sentences = 0  # how many went through all steps together
-        self.rooms: list[tuple[int, int]] = []  # entries of the past, and room for more, each step
+        self.sentences = 0  # summed over all steps
+        self.cache_sizes: list[tuple[int, int]] = []  # of each step: entries, and room for more
 
-    def step(self, tokens: Any, position: Any, lineage: Lineage, cache: Cache) -> Prediction:
-        """The past has a state and its position, from 1, in each entry."""
+    def step(self, tokens: Any, position: Any, ancestry: Ancestry, cache: Cache) -> Prediction:
+        """Each entry of the past is a state and its position, counted from 1."""
         self.steps += 1
         self.sentences += tokens.shape[0] or 0
-        width, room = tokens.shape[1], ops.shape(cache.past)[2]
-        self.rooms.append((lineage.written, room - lineage.written))
-        earlier = lineage.seen & (ops.arange(room) < lineage.written)
+        width, capacity = tokens.shape[1], ops.shape(cache.past)[2]
+        room = capacity - ancestry.num_entries
+        self.cache_sizes.append((ancestry.num_entries, room))
+        earlier = ancestry.ancestors & (ops.arange(capacity) < ancestry.num_entries)  # [B, W, E]
         newest = ops.argmax(ops.where(earlier, cache.past[:, :, :, 1], 0), axis=2)  # [B, W]
         before = ops.take_along_axis(cache.past[:, 0, :, 0], newest, axis=1)
         before = ops.where(position == 0, cache.fixed[:, None], before)
         states = _next_state(before, tokens, position)  # [B, W]
-        places = ops.convert_to_tensor(ops.ones_like(states) * (position + 1))
-        new = ops.stack([states, places], axis=2)[:, None]
-        ahead, behind = lineage.written, room - lineage.written - width
+        positions = ops.convert_to_tensor(ops.ones_like(states) * (position + 1))
+        new = ops.stack([states, positions], axis=2)[:, None]
+        ahead, behind = ancestry.num_entries, room - width
         return Prediction(
             ops.take(self.logits, states, axis=0),
             cache.past + ops.pad(new, ((0, 0), (0, 0), (ahead, behind), (0, 0))),
             ops.take(self.attention, states, axis=0),
         )
 
-    def find(self, starts: Any, limits: Any, config: SearchConfig, **given: Any) -> Translations:
+    def find(self, starts: Any, limits: Any, config: SearchConfig, **options: Any) -> Translations:
         """Runs the search under test."""
         starts = ops.convert_to_tensor(starts)
         past = ops.zeros((ops.shape(starts)[0], 1, 0, 2), dtype=starts.dtype)
@@ -60,31 +61,32 @@ class ToyLanguage:
             self.step,
             Cache(past, fixed=starts),
             length_limits=ops.convert_to_tensor(limits),
-            end_id=END,
             config=config,
-            **given,
+            **options,
         )
 
     def search(
-        self, starts: list[int], limits: list[int], config: SearchConfig, **given: Any
+        self, starts: list[int], limits: list[int], config: SearchConfig, **options: Any
     ) -> list[list[Hypothesis]]:
-        """Runs the search under test; its translations are cut after their end symbol."""
-        return hypotheses(self.find(starts, limits, config, **given))
+        """Runs the search under test and cuts its translations after their end symbol."""
+        return hypotheses(self.find(starts, limits, config, **options))
 
     def log_probs(self, state: int) -> np.ndarray:
         logits = np.float64(self.logits[state])
         return logits - np.log(np.exp(logits).sum())
 
 
-def hypotheses(found: Translations) -> list[list[Hypothesis]]:
-    """Cuts translations after their end symbol and leaves out those that do not exist."""
+def hypotheses(translations: Translations) -> list[list[Hypothesis]]:
+    """Cuts translations after their end symbol and drops those that do not exist."""
     return [
         [
             (float(score), _cut(row))
             for score, row in zip(scores, tokens.tolist(), strict=True)
             if any(row)
         ]
-        for scores, tokens in zip(numpy(found.scores), numpy(found.tokens), strict=True)
+        for scores, tokens in zip(
+            numpy(translations.scores), numpy(translations.tokens), strict=True
+        )
     ]
 
 
@@ -100,7 +102,7 @@ def _next_state(state: Any, token: Any, position: Any) -> Any:
 
 
 def states(start: int, tokens: tuple[int, ...]) -> list[int]:
-    """The states that the tokens are predicted in, one after another."""
+    """The states in which the tokens are predicted."""
     visited, state = [], start
     for position, token in enumerate((PADDING, *tokens[:-1])):
         state = _next_state(state, token, position)
@@ -111,9 +113,11 @@ def states(start: int, tokens: tuple[int, ...]) -> list[int]:
 def score(
     language: ToyLanguage, start: int, tokens: tuple[int, ...], config: SearchConfig
 ) -> float:
-    """The score by its definition (Wu et al. 2016, §7), of a translation given."""
+    """The score of a translation by its definition (Wu et al. 2016, §7)."""
     visited = states(start, tokens)
-    total = sum(language.log_probs(at)[token] for at, token in zip(visited, tokens, strict=True))
+    total = sum(
+        language.log_probs(state)[token] for state, token in zip(visited, tokens, strict=True)
+    )
     length, alpha = len(tokens), config.length_penalty
     gnmt = config.length_penalty_form == "gnmt"
     penalty = ((5 + length) / 6) ** alpha if gnmt else length**alpha
@@ -124,15 +128,15 @@ def score(
 def is_allowed(
     tokens: tuple[int, ...], limit: int, config: SearchConfig, prefix: tuple[int, ...] = ()
 ) -> bool:
-    """Tells whether the rules let `tokens` stand at the beginning of a translation."""
-    size, here = config.no_repeat_ngram, len(tokens)
-    if here <= len(prefix) or here == limit:
-        expected = prefix[here - 1] if here <= len(prefix) else END
+    """Tells whether the rules let a translation begin with `tokens`."""
+    size, length = config.no_repeat_ngram, len(tokens)
+    if length <= len(prefix) or length == limit:
+        expected = prefix[length - 1] if length <= len(prefix) else END
         return tokens[-1] == expected
-    if tokens[-1] == PADDING or (tokens[-1] == END and here < config.min_length):
+    if tokens[-1] == PADDING or (tokens[-1] == END and length < config.min_length):
         return False
-    grams = [tokens[at : at + size] for at in range(here - size + 1)] if size else []
-    return not grams or grams[-1] not in grams[:-1]
+    ngrams = [tokens[i : i + size] for i in range(length - size + 1)] if size else []
+    return not ngrams or ngrams[-1] not in ngrams[:-1]
 
 
 def search_everything(
@@ -143,14 +147,15 @@ def search_everything(
     prefix: tuple[int, ...] = (),
 ) -> list[Hypothesis]:
     """All translations of at most `limit` tokens that the rules allow, best first."""
-    found: list[tuple[int, ...]] = []
+    complete: list[tuple[int, ...]] = []
     live: list[tuple[int, ...]] = [()]
     while live:
         grown = [(*tokens, token) for tokens in live for token in range(language.logits.shape[1])]
         grown = [tokens for tokens in grown if is_allowed(tokens, limit, config, prefix)]
-        found += [tokens for tokens in grown if tokens[-1] == END]
+        complete += [tokens for tokens in grown if tokens[-1] == END]
         live = [tokens for tokens in grown if tokens[-1] != END]
-    return sorted(((score(language, start, each, config), each) for each in found), reverse=True)
+    scored = ((score(language, start, tokens, config), tokens) for tokens in complete)
+    return sorted(scored, reverse=True)
 
 
 def search_plainly(
@@ -172,7 +177,7 @@ def grow_plainly(
     config: SearchConfig,
     prefix: tuple[int, ...] = (),
 ) -> Iterator[tuple[list[Hypothesis], list[Hypothesis]]]:
-    """Yields after each position what lives, by its sum, and what is kept, by its score."""
+    """Yields the live hypotheses with their sums, and the finished ones with their scores."""
     live: list[Hypothesis] = [(0.0, ())]
     finished: list[Hypothesis] = []
     for _ in range(limit):
@@ -187,5 +192,6 @@ def grow_plainly(
         ended = [tokens for _, tokens in extended if tokens[-1] == END]
         finished += [(score(language, start, tokens, config), tokens) for tokens in ended]
         finished = sorted(finished, reverse=True)[: config.n_best]
-        live = [each for each in extended if each[1][-1] != END][: config.beam_size]
+        live = [hypothesis for hypothesis in extended if hypothesis[1][-1] != END]
+        live = live[: config.beam_size]
         yield live, finished

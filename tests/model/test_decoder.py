@@ -5,7 +5,7 @@ from keras import ops
 
 from model.decoder import Decoder, KeysValues
 from model.masks import causal_mask, padding_mask
-from model.search.state import Lineage
+from model.search.state import Ancestry
 from tests.helpers import numpy_reference
 from tests.helpers.small_models import (
     BATCH,
@@ -21,7 +21,7 @@ from tests.helpers.small_models import (
 MEMORY = wave(*SOURCE.shape, 8, phase=2)
 HYPOTHESES = wave(BATCH, WIDTH, TARGET_LENGTH, 8, phase=1)
 
-# Which entry of the past a hypothesis writes at a position, [B, W, T].
+# The cache entry that each hypothesis writes at each position, [B, W, T].
 OWN = np.tile(np.arange(WIDTH)[:, None] + WIDTH * np.arange(TARGET_LENGTH), (BATCH, 1, 1))
 
 
@@ -52,21 +52,21 @@ def run_step(
     position: int,
     entries: np.ndarray = OWN,
 ) -> tuple[np.ndarray, list[KeysValues]]:
-    """Each hypothesis goes back to itself, unless other entries are given, [B, W, T]."""
-    seen = entries[:, :, : position + 1, None] == np.arange(WIDTH * TARGET_LENGTH)
-    lineage = Lineage(seen.any(axis=2), np.int32(position * WIDTH))
+    """Each hypothesis continues itself by default; `entries` are int [B, W, T]."""
+    ancestors = entries[:, :, : position + 1, None] == np.arange(WIDTH * TARGET_LENGTH)
+    ancestry = Ancestry(ancestors.any(axis=2), np.int32(position * WIDTH))
     stepped, past, _ = decoder.step(
         ops.convert_to_tensor(HYPOTHESES[:, :, position]),
         past,
         decoder.project_memory(MEMORY),
-        lineage=Lineage(*map(ops.convert_to_tensor, lineage)),
+        ancestry=Ancestry(*map(ops.convert_to_tensor, ancestry)),
         memory_mask=padding_mask(SOURCE),
     )
     return numpy(stepped), past
 
 
 def make_room(decoder: Decoder) -> list[KeysValues]:
-    """The cache of no positions, lengthened."""
+    """An empty cache with room for all positions."""
     return keras.tree.map_structure(
         lambda x: ops.pad(x, ((0, 0), (0, 0), (0, TARGET_LENGTH * WIDTH), (0, 0))),
         decoder.empty_past(BATCH),
@@ -90,7 +90,7 @@ def test_padding_of_the_memory_has_no_influence_at_all() -> None:
     assert (run(decoder, HYPOTHESES[:, 0], changed) == run(decoder, HYPOTHESES[:, 0])).all()
 
 
-def test_only_pre_norm_ends_in_a_normalisation_of_its_own() -> None:
+def test_only_pre_norm_ends_in_a_last_normalization() -> None:
     assert make_decoder("post").last_norm is None
     paths = [variable.path for variable in make_decoder("pre").variables]
     assert "decoder/last_norm/gamma" in paths
@@ -119,21 +119,21 @@ def test_step_by_step_with_the_cache_equals_all_positions_at_once(norm: str) -> 
         np.testing.assert_allclose(stepped, expected, atol=1e-5)
 
 
-def test_a_hypothesis_sees_the_past_that_it_goes_back_to() -> None:
+def test_a_hypothesis_attends_to_its_ancestors() -> None:
     decoder, random = make_decoder("post"), np.random.default_rng(1)
     past, entries = make_room(decoder), OWN
     for position in range(TARGET_LENGTH):
-        lineage = np.take_along_axis(HYPOTHESES, entries[:, :, :, None] % WIDTH, axis=1)
+        prefixes = np.take_along_axis(HYPOTHESES, entries[:, :, :, None] % WIDTH, axis=1)
         stepped, past = run_step(decoder, past, position, entries)
         for hypothesis in range(WIDTH):
-            expected = run(decoder, lineage[:, hypothesis])[:, position]
+            expected = run(decoder, prefixes[:, hypothesis])[:, position]
             np.testing.assert_allclose(stepped[:, hypothesis], expected, atol=1e-5)
         parents = random.integers(0, WIDTH, (BATCH, WIDTH, 1))
         entries = np.take_along_axis(entries, parents, axis=1)
         entries = np.where(np.arange(TARGET_LENGTH) <= position, entries, OWN)
 
 
-def test_a_step_sees_nothing_of_later_positions_in_the_cache() -> None:
+def test_a_step_does_not_attend_to_later_positions_in_the_cache() -> None:
     decoder = make_decoder("post")
     empty = make_room(decoder)
     assert tuple(empty[0].key.shape) == (BATCH, 2, TARGET_LENGTH * WIDTH, 9)

@@ -7,7 +7,7 @@ import pytest
 from keras import ops
 
 from model.config import SearchConfig
-from model.search.state import Cache, Lineage
+from model.search.state import Ancestry, Cache
 from model.transformer import Transformer, shift_right
 from tests.helpers import numpy_reference
 from tests.helpers.small_models import (
@@ -119,9 +119,7 @@ def test_a_model_optimized_for_search_gives_the_same_results() -> None:
     np.testing.assert_allclose(numpy(optimized(SOURCE, TARGET)), logits, atol=1e-4)
     for beam_size in (1, 2):
         config = SearchConfig(beam_size=beam_size, extra_length=2)
-        expected, received = (
-            model.search(SOURCE, config, end_id=1) for model in (trained, optimized)
-        )
+        expected, received = (model.search(SOURCE, config) for model in (trained, optimized))
         assert (numpy(received.tokens) == numpy(expected.tokens)).all()
         np.testing.assert_allclose(numpy(received.scores), numpy(expected.scores), rtol=1e-4)
 
@@ -161,9 +159,9 @@ def test_what_stands_in_padding_changes_no_bit(
         noisy = padded.get(tuple(tokens.shape), np.zeros(tokens.shape, bool))
         return ops.where(noisy[..., None], 1e3, embed(*arguments))
 
-    before, found = numpy(model(SOURCE, TARGET)), model.search(SOURCE, config, end_id=1)
+    before, found = numpy(model(SOURCE, TARGET)), model.search(SOURCE, config)
     monkeypatch.setattr(model, "_embed", embed_with_noise)
-    after, found_after = numpy(model(SOURCE, TARGET)), model.search(SOURCE, config, end_id=1)
+    after, found_after = numpy(model(SOURCE, TARGET)), model.search(SOURCE, config)
     real = TARGET != 0
     assert (before[real] == after[real]).all() and (before[~real] != after[~real]).any()
     for one, other in zip(found, found_after, strict=True):
@@ -206,13 +204,13 @@ def test_search_steps_give_the_logits_of_training(changes: dict[str, Any]) -> No
     hypotheses = np.abs(np.round(50 * wave(BATCH, WIDTH, TARGET_LENGTH))).astype(int)
     hypotheses = 2 + hypotheses % (VOCABULARY - 2)  # neither padding nor end: one sentence each
     cache = make_room(model.start_search(SOURCE), TARGET_LENGTH * WIDTH)
-    written, hypotheses_of_entries = np.divmod(np.arange(TARGET_LENGTH * WIDTH), WIDTH)
+    positions, hypotheses_of_entries = np.divmod(np.arange(TARGET_LENGTH * WIDTH), WIDTH)
     own = np.tile(hypotheses_of_entries == np.arange(WIDTH)[:, None], (BATCH, 1, 1))
     inputs = np.pad(hypotheses[:, :, :-1], ((0, 0), (0, 0), (1, 0)))
     steps = []
     for position in range(TARGET_LENGTH):
-        lineage = Lineage(own & (written <= position), np.int32(position * WIDTH))
-        prediction = model.make_step()(inputs[:, :, position], position, lineage, cache)
+        ancestry = Ancestry(own & (positions <= position), np.int32(position * WIDTH))
+        prediction = model.make_step()(inputs[:, :, position], position, ancestry, cache)
         cache = cache._replace(past=prediction.past)
         steps.append(numpy(prediction.logits))
     for hypothesis in range(WIDTH):
@@ -251,7 +249,7 @@ def test_every_site_of_a_dropout_draws_in_training_alone(
     model = make_transformer(**rates)
     before = [numpy(seed).tolist() for seed in model.non_trainable_variables]
     model(SOURCE, TARGET)
-    model.search(SOURCE, SearchConfig(beam_size=2, extra_length=1), end_id=1)
+    model.search(SOURCE, SearchConfig(beam_size=2, extra_length=1))
     assert [numpy(seed).tolist() for seed in model.non_trainable_variables] == before
     model(SOURCE, TARGET, training=True)
     after = [numpy(seed).tolist() for seed in model.non_trainable_variables]
@@ -273,9 +271,9 @@ def test_far_positions_are_added_in_float32() -> None:
     """bfloat16 would round 1,001 to 1,000, and so give both the same vector."""
     model = make_transformer()
     cache = make_room(model.start_search(SOURCE), 1)
-    lineage = Lineage(np.ones((BATCH, 1, 1), bool), np.int32(0))
+    ancestry = Ancestry(np.ones((BATCH, 1, 1), bool), np.int32(0))
     logits = [
-        model.make_step()(TARGET[:, :1], position, lineage, cache).logits
+        model.make_step()(TARGET[:, :1], position, ancestry, cache).logits
         for position in (1000, 1001)
     ]
     assert (numpy(logits[0]) != numpy(logits[1])).any()
@@ -284,12 +282,12 @@ def test_far_positions_are_added_in_float32() -> None:
 def test_samples_are_a_sentence_s_own_in_any_batch() -> None:
     model, config = make_transformer(), SearchConfig(3, 3, temperature=1.0, extra_length=4)
     padded = np.pad(SOURCE, ((0, 0), (0, 2)))
-    together = numpy(model.search(SOURCE, config, end_id=1).tokens)
-    reversed_order = numpy(model.search(padded[::-1].copy(), config, end_id=1).tokens)
+    together = numpy(model.search(SOURCE, config).tokens)
+    reversed_order = numpy(model.search(padded[::-1].copy(), config).tokens)
     longest = together.shape[2]
     np.testing.assert_array_equal(reversed_order[::-1, :, :longest], together)
     same_length = np.array([[3, 4, 5, 1], [5, 4, 3, 1]])
-    one, other = numpy(model.search(same_length, config, end_id=1).tokens)
+    one, other = numpy(model.search(same_length, config).tokens)
     assert (one != other).any()
 
 
@@ -298,7 +296,7 @@ def test_the_coverage_penalty_counts_the_source_but_no_padding() -> None:
     padded = np.pad(SOURCE, ((0, 0), (0, 3)))
     uncounted = dataclasses.replace(config, coverage_penalty=0.0)
     scores, scores_padded, scores_uncounted = (
-        numpy(model.search(source, each, end_id=1).scores)
+        numpy(model.search(source, each).scores)
         for source, each in ((SOURCE, config), (padded, config), (SOURCE, uncounted))
     )
     np.testing.assert_allclose(scores_padded, scores, rtol=1e-5)

@@ -188,9 +188,7 @@ class Translator(tf.Module):
         self, source: tf.Tensor, *, n_best: int, prefix: tf.Tensor | None = None
     ) -> Translations:
         config = dataclasses.replace(self.search, n_best=n_best)
-        return self.transformer.search(
-            source, config, end_id=END_ID, prefix=prefix, ensemble=self.ensemble
-        )
+        return self.transformer.search(source, config, prefix=prefix, ensemble=self.ensemble)
 
     def _translate(self, text: tf.Tensor, prefix: tf.Tensor) -> Tensors:
         source, cut = self.source_ids(text)

@@ -7,8 +7,8 @@ import pytest
 from keras import ops
 
 from model.config import SearchConfig
-from model.search.candidates import IMPOSSIBLE, Likeliest
-from model.search.sampling import drawn_candidates, random_numbers, sentence_keys
+from model.search.candidates import IMPOSSIBLE, TopTokens
+from model.search.sampling import random_numbers, sample_candidates, sentence_keys
 from tests.helpers.small_models import numpy
 from tests.helpers.toy_language import END, ToyLanguage, score
 
@@ -24,10 +24,8 @@ def shares(config: SearchConfig, forbidden: int | None = None) -> list[float]:
     if forbidden is not None:
         log_probs[forbidden] = IMPOSSIBLE
     tiled = np.tile(log_probs, (1, 1000, 1)), np.tile(TOKENS, (1, 1000, 1))
-    likeliest = Likeliest(*map(ops.convert_to_tensor, tiled))
-    drawn = drawn_candidates(
-        likeliest, ops.zeros((1, 1000)), ops.convert_to_tensor(DRAWS[None]), config
-    )
+    top = TopTokens(*map(ops.convert_to_tensor, tiled))
+    drawn = sample_candidates(top, ops.zeros((1, 1000)), ops.convert_to_tensor(DRAWS[None]), config)
     assert numpy(drawn.parents).tolist() == [list(range(1000))]
     expected = log_probs[[TOKENS.index(token) for token in numpy(drawn.tokens)[0]]]
     np.testing.assert_array_equal(numpy(drawn.log_probs)[0], expected)
@@ -74,7 +72,7 @@ def test_samples_follow_the_rules_and_have_the_scores_of_search() -> None:
     assert min(lengths) >= 3 and max(lengths) <= 8 and len(lengths) > 2
 
 
-def test_the_likeliest_token_alone_is_greedy_search() -> None:
+def test_sampling_from_the_best_token_alone_is_greedy_search() -> None:
     language, starts = ToyLanguage(vocabulary_size=7, seed=3), list(range(20))
     greedy = language.search(starts, [6] * 20, SearchConfig(1))
     assert language.search(starts, [6] * 20, SearchConfig(1, temperature=2.0, top_k=1)) == greedy

@@ -71,7 +71,7 @@ def test_beam_as_wide_as_the_language_finds_its_best(
 
 
 @pytest.mark.parametrize("rules", RULES.values(), ids=RULES)
-def test_beam_as_wide_as_the_language_finds_the_best_behind_a_prefix(rules: SearchConfig) -> None:
+def test_beam_as_wide_as_the_language_finds_the_best_after_a_prefix(rules: SearchConfig) -> None:
     language, config = ToyLanguage(5, seed=9), dataclasses.replace(rules, beam_size=9, n_best=9)
     prefixes = [(3, 4), (), (2,), (4, 4)]
     prefix = np.array([[3, 4, 0], [0, 0, 0], [2, 0, 0], [4, 4, 0]])
@@ -111,7 +111,7 @@ def test_a_longer_hypothesis_may_win_late(width: int) -> None:
     assert max(lengths) == 12 > min(lengths)
 
 
-def test_padding_of_the_source_needs_no_covering() -> None:
+def test_the_coverage_penalty_does_not_count_padding() -> None:
     language = ToyLanguage(vocabulary_size=5, seed=8)
     config = SearchConfig(beam_size=2, coverage_penalty=0.5)
     language.attention[:, 2:] = 0.0
@@ -132,7 +132,7 @@ def test_search_stops_when_nothing_can_win() -> None:
     assert language.steps <= 4
 
 
-def test_a_sentence_of_few_translations_holds_up_nobody() -> None:
+def test_a_sentence_of_few_translations_does_not_hold_up_others() -> None:
     language = ToyLanguage(vocabulary_size=6, seed=2)
     language.logits[:, END] += 9.0
     found = language.search(STARTS[:2], [2, 40], SearchConfig(8, 8))
@@ -157,7 +157,7 @@ def test_search_stops_as_soon_as_no_live_hypothesis_can_win(config: SearchConfig
     assert len(needed) > 3
 
 
-def test_finished_sentences_leave_no_work_behind() -> None:
+def test_finished_sentences_take_no_further_steps() -> None:
     language = ToyLanguage(vocabulary_size=6, seed=2)
     limits = [1] * 15 + [30]
     language.logits[:, END] -= 30.0
@@ -166,27 +166,27 @@ def test_finished_sentences_leave_no_work_behind() -> None:
     assert language.sentences == 16 + 29
 
 
-def test_a_step_reads_little_more_than_has_been_written() -> None:
+def test_the_cache_has_room_for_one_chunk_at_most() -> None:
     language = ToyLanguage(vocabulary_size=6, seed=2)
     language.logits[:, END] -= 30.0
     language.search([5, 900], [100, 40], SearchConfig(2))
-    assert len(language.rooms) == 100
-    assert all(0 < room <= 2 * 32 for _, room in language.rooms)
+    assert len(language.cache_sizes) == 100
+    assert all(0 < room <= 2 * 32 for _, room in language.cache_sizes)
 
 
-def test_entries_of_the_past_that_none_goes_back_to_are_dropped() -> None:
-    """Hypotheses have all but their last few tokens in common."""
+def test_compaction_drops_cache_entries_without_descendants() -> None:
+    """Hypotheses share all but their last few tokens."""
     language = ToyLanguage(vocabulary_size=6, seed=2)
     language.logits[:, END] -= 30.0
     language.search([5, 900], [200, 200], SearchConfig(4))
-    assert max(written for written, _ in language.rooms) < 200 + 4 * 40
+    assert max(entries for entries, _ in language.cache_sizes) < 200 + 4 * 40
 
 
-def test_samples_share_no_past() -> None:
+def test_compaction_keeps_all_entries_of_samples() -> None:
     language = ToyLanguage(vocabulary_size=6, seed=2)
     language.logits[:, END] -= 30.0
     language.search([5], [100], SearchConfig(2, 2, temperature=1.0))
-    assert [written for written, _ in language.rooms] == [2 * at for at in range(100)]
+    assert [entries for entries, _ in language.cache_sizes] == list(range(0, 200, 2))
 
 
 def test_beam_of_1_takes_the_best_token_until_the_end() -> None:
@@ -201,7 +201,7 @@ def test_beam_of_1_takes_the_best_token_until_the_end() -> None:
 
 
 @pytest.mark.parametrize("config", [SearchConfig(1), SearchConfig(3), SearchConfig(3, 3)])
-def test_a_sentence_is_translated_alike_alone_and_beside_others(config: SearchConfig) -> None:
+def test_a_translation_does_not_depend_on_the_batch(config: SearchConfig) -> None:
     language = ToyLanguage(vocabulary_size=7, seed=4)
     starts, limits = [5, 900, 77, 310, 41, 8, 630], [9, 2, 5, 3, 14, 1, 8]
     together = language.search(starts, limits, config)
@@ -270,7 +270,7 @@ SEARCHES = {
 @pytest.mark.parametrize("config", SEARCHES.values(), ids=SEARCHES)
 def test_scores_with_the_decoders_cache_are_those_of_training(config: SearchConfig) -> None:
     model = make_model()
-    found = model.search(ops.convert_to_tensor(SOURCE), config, end_id=END)
+    found = model.search(ops.convert_to_tensor(SOURCE), config)
     for rank in range(config.n_best):
         tokens = numpy(found.tokens)[:, rank]
         totals = numpy(model.token_log_probs(SOURCE, tokens)).sum(axis=1)
@@ -285,11 +285,11 @@ def test_scores_with_the_decoders_cache_are_those_of_training(config: SearchConf
 def test_a_model_finds_the_same_in_a_graph(config: SearchConfig, batch: int | None) -> None:
     model = make_model()
     in_graph = tf.function(
-        lambda source: model.search(source, config, end_id=END),
+        lambda source: model.search(source, config),
         input_signature=[tf.TensorSpec([batch, None], tf.int32)],
         autograph=False,
     )
-    found, expected = in_graph(SOURCE), model.search(SOURCE, config, end_id=END)
+    found, expected = in_graph(SOURCE), model.search(SOURCE, config)
     for each, eager in zip(hypotheses(found), hypotheses(expected), strict=True):
         assert_same(each, eager)
 
@@ -315,24 +315,22 @@ def test_the_cached_beam_is_the_beam_without_a_cache() -> None:
         ]
         live = [each for each in grown if each[1][-1] != END][:width]
     config = SearchConfig(width, width, extra_length=limit - SOURCE.shape[1])
-    (found,) = hypotheses(model.search(ops.convert_to_tensor(source), config, end_id=END))
+    (found,) = hypotheses(model.search(ops.convert_to_tensor(source), config))
     assert_same(found, sorted(finished, reverse=True)[:width])
 
 
-def test_translations_begin_with_their_prefix_and_may_be_longer_by_it() -> None:
+def test_translations_begin_with_their_prefix_which_adds_to_the_limit() -> None:
     model, prefix = make_model(), np.array([[7, 3], [5, 0], [0, 0]])
     config = SearchConfig(2, 2, min_length=40, extra_length=2)
-    tokens = numpy(
-        model.search(ops.convert_to_tensor(SOURCE), config, end_id=END, prefix=prefix).tokens
-    )
+    tokens = numpy(model.search(ops.convert_to_tensor(SOURCE), config, prefix=prefix).tokens)
     assert (tokens[0, :, :2] == [7, 3]).all()
     assert (tokens[1, :, 0] == 5).all()
     assert (tokens != PADDING).sum(axis=2).tolist() == [[10, 10], [7, 7], [4, 4]]
 
 
-def test_coverage_is_of_the_attention_in_the_last_layer() -> None:
+def test_coverage_sums_the_last_layer_s_attention() -> None:
     model, config = make_model(), SearchConfig(3, 3, extra_length=2, coverage_penalty=0.7)
-    found = model.search(ops.convert_to_tensor(SOURCE), config, end_id=END)
+    found = model.search(ops.convert_to_tensor(SOURCE), config)
     plain = SearchConfig(3, 3, extra_length=2)
     maps = attention_maps(model, SOURCE, numpy(found.tokens)[:, 0])
     weights = numpy(maps.memory)[-1]  # [B, H, T, S]
