@@ -16,7 +16,9 @@ _SECONDS_BETWEEN_BAR_UPDATES = 0.5
 
 
 class Progress:
-    """A display of how much is done, from its creation until it is closed.
+    """Progress display: a bar on a terminal, log lines elsewhere.
+
+    It starts when created and ends when closed, as a context manager or by `close`.
 
     Example:
         >>> with Progress("Download", total=4_000_000, unit="B") as progress:
@@ -37,7 +39,7 @@ class Progress:
         """Shows the start.
 
         Args:
-            name: what is going on, the beginning of every line.
+            name: the work, such as "Train"; every line starts with it.
             unit: what is counted, a plural such as "lines"; "B" for bytes, shown as MB.
             total: units of the whole work; None if unknown.
             done: units that earlier sessions did; they do not count for the rate.
@@ -64,7 +66,7 @@ class Progress:
 
     @property
     def seconds_between_updates(self) -> float:
-        """How often the display changes, for callers that must look for what is done."""
+        """Seconds between changes of the display, for callers that poll."""
         return self._seconds_between_lines if self._bar is None else _SECONDS_BETWEEN_BAR_UPDATES
 
     def advance(self, count: int = 1) -> None:
@@ -148,33 +150,33 @@ class Work(Protocol):
 def follow_blocks(
     name: str, blocks: Sequence[Work], finished: Callable[[], set[str]]
 ) -> Iterator[None]:
-    """Shows the progress of blocks while something else processes them.
+    """Shows the progress of blocks while an engine processes them.
 
-    Beam's in-process runner blocks and reports nothing meanwhile, so a thread looks for what
-    finished blocks leave. Each look is one listing of a folder.
+    Beam's in-process runner reports nothing until it ends, so a thread polls for the files of
+    finished blocks. Each poll lists one folder.
 
     Args:
-        name: what is going on, such as "Clean".
+        name: the work, such as "CleanPairs".
         blocks: the blocks to process.
         finished: returns the names of finished blocks, these or others.
     """
     waiting = {block.name: block.lines for block in blocks}
     is_over = threading.Event()
 
-    def look(progress: Progress) -> None:
+    def poll(progress: Progress) -> None:
         while not is_over.wait(progress.seconds_between_updates):
             for block in waiting.keys() & finished():
                 progress.advance(waiting.pop(block))
 
     with Progress(name, total=sum(waiting.values()), unit="lines") as progress:
-        thread = threading.Thread(target=look, args=(progress,), daemon=True)
+        thread = threading.Thread(target=poll, args=(progress,), daemon=True)
         thread.start()
         try:
             yield
         finally:
             is_over.set()
             thread.join()
-        progress.advance(sum(waiting.values()))  # since the last look
+        progress.advance(sum(waiting.values()))  # since the last poll
 
 
 def format_duration(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""Configurations: how a flag is declared, and how a value that cannot work is refused.
+"""Settings of configurations: how a flag is declared and its value checked.
 
 A configuration is a frozen dataclass; `cli.define_flags` makes a flag of each field. `model`, which
 imports nothing of the pipeline, has the same text in `model/settings.py`.
@@ -14,12 +14,12 @@ Value = TypeVar("Value")
 def setting(default: Value, help_text: str, *, may_change: bool = False) -> Value:
     """Declares a field of a configuration: its default and the help text of its flag.
 
-    mypy takes the result for the default itself, so it is checked against the field's type.
+    mypy sees the default itself, so it checks its type against the field's.
 
     Args:
-        default: used where the flag is not given.
-        help_text: a sentence with the unit and the § of the paper.
-        may_change: a resumed run accepts another value than it was started with.
+        default: value if the flag is not given.
+        help_text: what the flag sets, with its unit and the § of the paper.
+        may_change: whether a resumed run may use another value than it started with.
     """
     metadata = {"help": help_text, "may_change": may_change}
     return dataclasses.field(default=default, metadata=metadata)
@@ -36,12 +36,12 @@ def as_flags(config: object, *names: str) -> str:
 
 
 def require(condition: bool, expected: str, received: str) -> None:
-    """Refuses what a user gave unless `condition` holds.
+    """Checks a condition that the user's input must meet.
 
     Args:
-        condition: whether the configuration can work.
-        expected: what would be accepted, and the remedy where there is one.
-        received: the flags at fault, as the user types them.
+        condition: whether the input is accepted.
+        expected: accepted input, and the remedy if there is one.
+        received: the input, such as flags as the user types them.
 
     Raises:
         ValueError: "received --seed=-1: expected at least 0".
@@ -58,7 +58,7 @@ def require_range(
     at_most: float = math.inf,
     below: float = math.inf,
 ) -> None:
-    """Refuses fields with a number outside the bounds; NaN lies in no range.
+    """Checks that fields hold numbers within bounds; NaN never does.
 
     Raises:
         ValueError: as `require`.
@@ -72,7 +72,7 @@ def require_range(
 
 
 def require_choice(config: object, *names: str) -> None:
-    """Refuses fields with a value that their `Literal` type does not list.
+    """Checks that fields hold one of the values of their `Literal` type.
 
     Raises:
         ValueError: as `require`.

@@ -7,8 +7,8 @@ def format_table(rows: Sequence[Sequence[str]], *, text_columns: int = 1) -> lis
     """Returns the rows as lines of aligned columns, two spaces apart.
 
     Args:
-        rows: cells, as many in each row.
-        text_columns: columns aligned to the left; those after them are numbers, to the right.
+        rows: the cells of each row, equally many.
+        text_columns: number of left-aligned columns; the others, of numbers, are right-aligned.
 
     Example:
         >>> format_table([["a", "12"], ["long", "3"]])

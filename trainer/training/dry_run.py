@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from model.config import SearchConfig, TransformerConfig
 from pipeline.common.progress import format_duration
+from pipeline.common.tables import format_table
 from pipeline.dataset.schema import Dataset
 from trainer.config import TrainingConfig
 from trainer.data.input_pipeline import distribute, steps_per_epoch, training_batches
@@ -43,18 +44,17 @@ def estimate_training(
     tokens = logs["source_tokens"] + logs["target_tokens"]
     epochs = training.train_steps / steps_per_epoch(buckets)
     source, target = widest.shape
-    return "\n".join(
-        (
-            f"parameters  {training_model.transformer.count_params():,}",
-            f"batch       {widest.batch_size} rows of {source} × {target} tokens on "
-            f"{strategy.num_replicas_in_sync} replica(s) in {training.gradient_accumulation} "
-            f"part(s); the widest of {len(buckets)} buckets",
-            f"memory      {_peak_memory() / 2**30:.2f} GiB at most",
-            f"speed       {tokens / seconds:,.0f} tokens/s, {seconds:.2f} s an update",
-            f"training    {training.train_steps:,} updates, {epochs:.1f} epochs: about "
-            f"{format_duration(training.train_steps * seconds)}, without evaluation",
-        )
-    )
+    rows = {
+        "parameters": f"{training_model.transformer.count_params():,}",
+        "batch": f"{widest.batch_size} rows of {source} × {target} tokens on "
+        f"{strategy.num_replicas_in_sync} replica(s) in {training.gradient_accumulation} "
+        f"part(s); the widest of {len(buckets)} buckets",
+        "memory": f"{_peak_memory() / 2**30:.2f} GiB at most",
+        "speed": f"{tokens / seconds:,.0f} tokens/s, {seconds:.2f} s an update",
+        "training": f"{training.train_steps:,} updates, {epochs:.1f} epochs: about "
+        f"{format_duration(training.train_steps * seconds)}, without evaluation",
+    }
+    return "\n".join(format_table(list(rows.items()), text_columns=2))
 
 
 def _peak_memory() -> int:
