@@ -1,11 +1,11 @@
-"""What matters on Multi30k English–German: one thing changed at a time, as in the paper's Table 3.
+"""Ablation on Multi30k English–German: one change at a time, as in the paper's Table 3.
 
     python -m tests.benchmarks.ablation --work_dir=runs/ablation --output=ablation.json
 
 Trains the Transformer-tiny of configs/multi30k.flags on as many tokens for every row, evaluates it
-on dev and test, prints the table and writes JSON. Stopped, it goes on where it was: a run from its
-last checkpoint, and a row that `--output` has is not measured again. `--at_once=2` trains two runs
-side by side, each on its share of the cores.
+on dev and test, prints the table and writes JSON. When stopped, the same command resumes: runs from
+their last checkpoint, without the rows in `--output`. `--at_once=2` trains two runs at a time,
+each on its share of the cores.
 """
 
 import argparse
@@ -44,7 +44,7 @@ DATA: Flags = {"vocabulary_size": 8_000}
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """A line of the table, and the flags that differ from the first line's."""
+    """A row of the table: the flags that differ from those of the first row."""
 
     change: str
     training: Flags = dataclasses.field(default_factory=dict)
@@ -53,16 +53,16 @@ class Row:
 
     @property
     def run(self) -> str:
-        """Name of the run that it evaluates, which other rows may share."""
+        """Name of the run to evaluate; rows may share it."""
         return _name({**self.data, **self.training}) or "base"
 
     @property
     def updates(self) -> int:
-        """Updates that `TOKENS` are enough for."""
+        """Updates until `TOKENS` are used up."""
         return TOKENS // int(str({**BASE, **self.training}["tokens_per_batch"]))
 
     def flags(self) -> dict[str, object]:
-        """Returns what its run is trained with, but for where."""
+        """Returns the training flags of the run, without its directories."""
         every = self.updates // CHECKPOINTS
         return {**BASE, **self.training, "checkpoint_every_steps": every}
 
@@ -131,7 +131,7 @@ def main() -> None:
 
 
 class Results:
-    """Scores of rows, in a file after every change."""
+    """Scores of the rows, saved after every change."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self._arguments = arguments
@@ -145,7 +145,7 @@ class Results:
         return self._scores.get(row.change, {}).get("flags") == _flags(row)
 
     def add(self, row: Row, scores: Mapping[str, Any]) -> None:
-        """Keeps a row's scores."""
+        """Adds the scores of a row and rewrites the file."""
         with self._lock:
             self._scores[row.change] = {"flags": _flags(row), **scores}
             write_record("ablation", self._arguments, self._scores)
@@ -164,7 +164,7 @@ class Results:
 
 
 def train(row: Row, work_dir: Path) -> None:
-    """Trains a row's run, or what is left of it."""
+    """Trains the run of a row, or resumes it."""
     flags = {
         **row.flags(),
         "dataset_dir": work_dir / "data" / row.dataset,
@@ -188,7 +188,7 @@ def evaluate(row: Row, work_dir: Path) -> dict[str, Any]:
 
 
 def _flags(row: Row) -> dict[str, Any]:
-    """Returns all that decides a row's scores, as JSON has it."""
+    """Returns every flag that the scores of a row depend on."""
     return {**DATA, **row.data, **row.flags(), **row.evaluation}
 
 

@@ -1,4 +1,4 @@
-"""Real English–French text for benchmarks, from the files beside the repository."""
+"""Real English–French text for benchmarks, from ../shared/data."""
 
 import gzip
 import random
@@ -35,7 +35,7 @@ def resample(pairs: Iterable[Pair], number: int) -> Iterator[Pair]:
 
 
 def write(pairs: Iterable[Pair], stem: Path) -> list[Path]:
-    """Writes `STEM.en` and `STEM.fr`, one sentence a line, unless they exist; returns both."""
+    """Writes `STEM.en` and `STEM.fr`, one sentence per line, unless they exist; returns both."""
     paths = [stem.with_suffix(suffix) for suffix in (".en", ".fr")]
     if not all(path.exists() for path in paths):
         partial = [path.with_suffix(f"{path.suffix}.tmp") for path in paths]

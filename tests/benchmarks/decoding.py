@@ -1,14 +1,13 @@
-"""Speed of decoding, beside rivals: the same sentences, the same lengths, the same two cores.
+"""Decoding speed beside other systems: the same sentences, lengths and two cores.
 
     python -m tests.benchmarks.decoding --work_dir=/tmp/benchmark --output=decoding.json
 
-Untrained models translate Multi30k's test_2016_flickr into 16 tokens a sentence, so that all take
-as many steps. Ours and CTranslate2 have the same weights and go from text to text; OpenNMT-py, by
-its own command and report, goes from subwords to subwords. With `--run_dir`, a trained model's
-weights and the lengths that it wants, without OpenNMT-py. Then the time of single sentences, the
-time by length (given ones, of a trained model too), and memory over many sentences. Needs
-`pip install '.[ctranslate2]'`; on first use makes the rivals' environment in `--work_dir`, which
-may be deleted afterwards.
+Untrained models translate Multi30k's test_2016_flickr into 16 tokens per sentence, so that all take
+the same number of steps. Ours and CTranslate2 share the weights and translate text to text;
+OpenNMT-py, timed by its own report, subwords to subwords. `--run_dir` takes a trained model and its
+own lengths instead, without OpenNMT-py. Also measures single sentences, time by length, and memory
+over many sentences. Requires `pip install '.[ctranslate2]'`; the first use creates the environment
+of OpenNMT-py in `--work_dir`, which may be deleted afterwards.
 """
 
 import argparse
@@ -68,7 +67,7 @@ def main() -> None:
 
 
 def measure_trained(run_dir: Path, workload: Workload, rounds: int) -> dict[str, object]:
-    """Compares all that take a run's weights, at the lengths that the model wants."""
+    """Compares the systems that take a run's weights, at the model's own lengths."""
     from tests.benchmarks import engines
 
     folder, sentences = new_folder(workload, "trained"), workload.test_sentences("source")
@@ -88,7 +87,7 @@ def measure_trained(run_dir: Path, workload: Workload, rounds: int) -> dict[str,
 
 
 def measure_untrained(name: str, workload: Workload, rounds: int) -> dict[str, object]:
-    """Compares all on models of a size, at lengths that are given."""
+    """Compares all systems on untrained models of one size, at fixed lengths."""
     from tests.benchmarks import engines
 
     folder, sentences = new_folder(workload, name), workload.test_sentences("source")
@@ -125,7 +124,7 @@ def by_length(
     folder: Path,
     sentences: list[str],
 ) -> dict[str, object]:
-    """Times ours and CTranslate2 where every translation has so many tokens."""
+    """Times ours and CTranslate2 by the number of tokens of every translation."""
     from tests.benchmarks import engines
 
     models = {length: model(length) for length in (LENGTH, *LENGTHS)}
@@ -143,7 +142,7 @@ def by_length(
 
 
 def watch_memory(workload: Workload, number: int) -> dict[int, float]:
-    """Prints and returns resident MiB after so many sentences, in batches drawn anew each time."""
+    """Prints and returns resident MiB by the number of sentences translated, drawn at random."""
     from tests.benchmarks import engines
 
     name = next(iter(SIZES))

@@ -26,7 +26,7 @@ from trainer.runs.run_directory import Run, load_run, open_run
 
 
 class FixedLength(Transformer):
-    """A model whose translations all have `length` tokens: work without having been trained."""
+    """A model whose translations all have `length` tokens, so that it needs no training."""
 
     length: int
 
@@ -43,7 +43,7 @@ class FixedLength(Transformer):
 
 @dataclasses.dataclass(frozen=True)
 class Setup:
-    """A model, and how long its translations are made.
+    """A model, and the length of its translations.
 
     length: tokens of every translation; 0 for as many as the model wants.
     """
@@ -53,7 +53,7 @@ class Setup:
     length: int
 
     def searching(self, beam_size: int) -> Run:
-        """Returns the run with a search of such a width."""
+        """Returns the run with another beam size."""
         config = dataclasses.replace(
             self.run.search, beam_size=beam_size, min_length=max(self.length, 1)
         )
@@ -70,7 +70,7 @@ def untrained(size: Size, workload: Workload, run_dir: Path, length: int) -> Set
 
 
 def trained(run_dir: Path, length: int = 0) -> Setup:
-    """Loads a run's model, which says itself when a translation ends, if no length is given."""
+    """Loads a run's model; without `length` its translations end where the model ends them."""
     run = load_run(run_dir)
     translator, _ = load_translator(run, TrainedModel(str(run_dir)), run.search)
     transformer = translator.transformer
@@ -104,7 +104,7 @@ def saved_model(setup: Setup, beam_size: int, folder: Path) -> Engine:
 
 
 def ctranslate2(setup: Setup, beam_size: int, folder: Path, weights: str) -> Engine:
-    """Exports for CTranslate2 and loads it; text to text, and a batch on each core, as ours."""
+    """Exports for CTranslate2 and loads it: text to text, one batch per core, as ours."""
     import ctranslate2
 
     directory = folder / f"ctranslate2-{beam_size}-{weights}"

@@ -3,10 +3,10 @@
     python -m tests.benchmarks.learning_curve --work_dir=runs/learning_curve
 
 Trains the Transformer-tiny of configs/multi30k_curve.flags, but pre-norm, on raw Multi30k
-English–German by both systems, one after another, each by its own command; translates the test set
-with every checkpoint and with the average of the last three; prints BLEU and writes JSON. Stopped,
-it goes on where it was: each system from its last checkpoint, and a score in `--output` is not
-taken again. Pre-norm because post-norm OpenNMT-tf learns nothing by this recipe.
+English–German with both systems, each by its own command; translates the test set with every
+checkpoint and with the average of the last three; prints BLEU and writes JSON. When stopped, the
+same command resumes: systems from their last checkpoint, without the scores that `--output` has.
+Pre-norm, because post-norm OpenNMT-tf learns nothing by this recipe.
 """
 
 import argparse
@@ -30,19 +30,19 @@ from tests.benchmarks.workload import SIZES, Workload, as_flags, prepare, some_o
 UPDATES = range(200, 1801, 200)
 AVERAGED = 3
 BEAM_SIZE = 5
-# Of which as many are real as of our 3,680 (130 updates an epoch for 129), small last batches
+# As many real tokens as in our 3,680 (130 updates per epoch, ours 129), incomplete last batches
 # of every length included.
 OPENNMT_TF_TOKENS_PER_BATCH = 4_200
 
 
 class Contender(Protocol):
-    """A system that learns and translates."""
+    """A system that trains and translates."""
 
     def train(self) -> None:
-        """Trains to the end, or what is left of it, keeping every checkpoint of `UPDATES`."""
+        """Trains or resumes, keeping every checkpoint of `UPDATES`."""
 
     def bleu(self, checkpoint: str) -> float:
-        """Returns BLEU on the test set of the checkpoint after so many updates, or "average"."""
+        """Returns BLEU on the test set of a checkpoint: a number of updates, or "average"."""
 
 
 class Ours:

@@ -1,4 +1,4 @@
-"""Whole processes measured from outside: seconds, and the peak memory of each process."""
+"""Time and peak memory of whole processes, measured from outside."""
 
 import dataclasses
 import os
@@ -21,7 +21,7 @@ class Run:
 
     wall: seconds.
     cpu: seconds of all its processes.
-    peak_memory: MiB of resident memory that its largest process had at most.
+    peak_memory: peak resident MiB of its largest process.
     """
 
     wall: float
@@ -30,7 +30,7 @@ class Run:
 
 
 def measure(command: Sequence[str]) -> Run:
-    """Runs a command to its end. Needs Linux's /proc.
+    """Runs a command to its end; requires Linux's /proc.
 
     Raises:
       SystemExit: the command failed; its output was shown.
@@ -53,7 +53,7 @@ def measure(command: Sequence[str]) -> Run:
 def alternate(
     contenders: Mapping[str, Callable[[], Result]], rounds: int
 ) -> dict[str, list[Result]]:
-    """Runs every contender once a round, so that a busy minute harms them all alike."""
+    """Runs every contender once per round, so that a busy minute slows down all of them."""
     results: dict[str, list[Result]] = {name: [] for name in contenders}
     for number in range(rounds):
         for name, run in contenders.items():
@@ -69,7 +69,7 @@ def medians(runs: Sequence[Run]) -> Run:
 
 
 def family(pid: int) -> list[int]:
-    """Returns a process and its descendants that are alive."""
+    """Returns the ids of a process and its live descendants."""
     family = [pid]
     for member in family:
         for children in Path(f"/proc/{member}/task").glob("*/children"):
@@ -81,12 +81,12 @@ def family(pid: int) -> list[int]:
 
 
 def peak_memory(pid: int) -> float:
-    """Returns the most MiB of resident memory that a process had so far; 0 if it has ended."""
+    """Returns the peak resident MiB of a process; 0 if it has ended."""
     return _memory(pid, "VmHWM")
 
 
 def resident_memory() -> float:
-    """Returns the MiB of resident memory that this process has now."""
+    """Returns the resident MiB of this process."""
     return _memory(os.getpid(), "VmRSS")
 
 

@@ -89,10 +89,10 @@ def measure(name: str, workload: Workload, sizes: list[str], rounds: int) -> dic
     folder = workload.dataset.parent / "optimisations"
     workloads = {}
     for label, trainer in commands(change.workload, workload, sizes, folder).items():
-        other = switched(trainer, change)
-        arms = {"with": trainer, "without": other}
+        changed = switched(trainer, change)
+        arms = {"with": trainer, "without": changed}
         if not change.kept:
-            arms = {"with": other, "without": trainer}
+            arms = {"with": changed, "without": trainer}
         reports = REPORTS[change.workload]
         runs = {arm: functools.partial(run, arms[arm], reports, folder) for arm in arms}
         speeds = alternate(runs, rounds)
@@ -121,7 +121,7 @@ def commands(kind: str, workload: Workload, sizes: list[str], folder: Path) -> d
 
 
 def search_command(workload: Workload, size: str, beam_size: int) -> Trainer:
-    """Returns the command that translates again and again."""
+    """Returns the command that translates and reports its speed."""
     flags = {"work_dir": workload.dataset.parent, "size": size, "beam_size": beam_size}
     command = [sys.executable, "-m", "tests.benchmarks.search_speed", *as_flags(flags)]
     return Trainer(command, report=r"([\d.]+) sentences/s")

@@ -1,8 +1,8 @@
-"""What one would write without a pipeline: one process, SentencePiece and TensorFlow's writer.
+"""Preprocessing without a pipeline: one process, SentencePiece and TensorFlow's writer.
 
     python -m tests.benchmarks.plain_script SOURCE TARGET FOLDER VOCABULARY_SIZE
 
-counts, learns, encodes and writes one Example a pair: no cleaning, no buckets, no rows.
+Counts, learns, encodes and writes one Example per pair: no cleaning, no buckets, no packing.
 """
 
 import collections
@@ -49,7 +49,7 @@ def main(source_path: str, target_path: str, folder: str, vocabulary_size: str) 
 
 
 def read(path: str) -> Iterator[list[str]]:
-    """Yields the lines of a file, some thousands at a time."""
+    """Yields the lines of a file in chunks of some thousands."""
     with open(path, encoding="utf-8", newline="\n") as file:
         while lines := list(itertools.islice(file, CHUNK)):
             yield [line.strip() for line in lines]

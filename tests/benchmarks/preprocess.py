@@ -2,9 +2,9 @@
 
     python -m tests.benchmarks.preprocess --work_dir=/tmp/benchmark --output=preprocess.json
 
-compares, in alternation, encoding and writing with SentencePiece's own encoding, and whole runs on
-the Canadian Hansards with a plain script; then measures a corpus ten times as large. Needs about
-6 GB in `--work_dir`, which may be deleted afterwards, and half an hour.
+Compares, in alternation, whole runs on the Canadian Hansards with a plain script, and the encoding
+stage with SentencePiece's own encoding; then measures a corpus ten times as large. Takes half an
+hour and about 6 GB in `--work_dir`, which may be deleted afterwards.
 """
 
 import argparse
@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def compare_on_hansard(work: Path, rounds: int) -> dict[str, object]:
-    """Prints and returns the comparisons with a plain script and with SentencePiece."""
+    """Prints and returns the comparison with a plain script and with SentencePiece."""
     texts = corpora.write(corpora.hansard(), work / "hansard")
     lines = 2 * count_lines(texts[0])
     contenders = {
@@ -164,7 +164,7 @@ def measure_scale(work: Path, large: int) -> dict[str, tuple[Run, int]]:
 
 
 def show(title: str, runs: dict[str, tuple[Run, int]]) -> None:
-    """Prints a table of whole runs, each given with its number of lines."""
+    """Prints a table of whole runs, by name with their numbers of lines."""
     rows = [["", "wall s", "CPU s", "lines/s", "CPU µs/line", "largest process, MiB"]]
     for name, (run, lines) in runs.items():
         figures = (run.wall, run.cpu, lines / run.wall, 1e6 * run.cpu / lines, run.peak_memory)
@@ -173,7 +173,7 @@ def show(title: str, runs: dict[str, tuple[Run, int]]) -> None:
 
 
 def as_json(runs: Sequence[Run], lines: int) -> dict[str, object]:
-    """Returns the figures of every round, and the lines that each of them read."""
+    """Returns the figures of every round, and the number of lines per round."""
     return {"lines": lines, "rounds": list(map(dataclasses.asdict, runs))}
 
 

@@ -88,13 +88,13 @@ def machine() -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """Returns the versions of Python and of the libraries that matter."""
-    found = {"python": platform.python_version()}
+    numbers = {"python": platform.python_version()}
     for library in _LIBRARIES:
         try:
-            found[library] = metadata.version(library)
+            numbers[library] = metadata.version(library)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return numbers
 
 
 def rival_versions() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Translates again and again with fresh weights and prints sentences per second.
+"""Translates in a loop with fresh weights and prints sentences per second.
 
     python -m tests.benchmarks.search_speed --work_dir=/tmp/benchmark --size=small --beam_size=4
 

@@ -61,7 +61,7 @@ def time_by_length() -> str:
 
 
 def decoding_memory() -> str:
-    """Returns the memory of a process that translates on and on."""
+    """Returns the memory of one process by the number of sentences translated."""
     header = ["machine", "sentences", "resident MiB", "record"]
     return from_records("decoding", header, _memory_rows, command_for("decoding"))
 

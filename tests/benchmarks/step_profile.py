@@ -1,9 +1,9 @@
-"""Where the time of an update goes: the operations of a training step by TensorFlow's profiler.
+"""Profile of a training step: time by kind of operation, from TensorFlow's profiler.
 
     python -m tests.benchmarks.step_profile --work_dir=/tmp/benchmark --size=tiny
 
 Trains on one thread, so that no operation waits for another, and prints the milliseconds of each
-kind of operation in a step. Makes the data of `tests.benchmarks.training` where it is absent.
+kind of operation per step. Makes the data of `tests.benchmarks.training` if it is absent.
 """
 
 import argparse
@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def profile_steps(dataset_dir: Path, size: Size, precision: str, folder: Path) -> None:
-    """Makes some updates and writes what the profiler says of them."""
+    """Trains a few steps and writes the profiler's trace of them."""
     import keras
     import tensorflow as tf
 
@@ -94,7 +94,7 @@ def profile_steps(dataset_dir: Path, size: Size, precision: str, folder: Path) -
 
 @dataclasses.dataclass
 class Operation:
-    """Something that a thread did; times in picoseconds."""
+    """An operation on one thread; times in picoseconds."""
 
     kind: str
     start: int
@@ -103,7 +103,7 @@ class Operation:
 
 
 def read_operations(trace: Path) -> Iterator[Operation]:
-    """Yields what the threads of TensorFlow's executor did."""
+    """Yields the operations on the threads of TensorFlow's executor."""
     from tensorflow.tsl.profiler.protobuf import xplane_pb2
 
     space: Any = xplane_pb2.XSpace.FromString(trace.read_bytes())
@@ -119,7 +119,7 @@ def read_operations(trace: Path) -> Iterator[Operation]:
 
 
 def sum_times(operations: Iterable[Operation]) -> dict[str, float]:
-    """Returns the milliseconds a step that each kind of operation took by itself, most first."""
+    """Returns milliseconds per step by kind of operation, inner ones excluded, largest first."""
     times: dict[str, float] = collections.defaultdict(float)
     for operation in operations:
         times[operation.kind] += (operation.duration - operation.inner) / 1e9 / STEPS
@@ -127,7 +127,7 @@ def sum_times(operations: Iterable[Operation]) -> dict[str, float]:
 
 
 def _nest(operations: list[Operation]) -> list[Operation]:
-    """Tells each operation, in the order that they began, how long others ran within it."""
+    """Sums, in each operation, the time of the operations within it; expects them by start."""
     running: list[Operation] = []
     for operation in operations:
         while running and running[-1].start + running[-1].duration <= operation.start:

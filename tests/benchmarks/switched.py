@@ -2,7 +2,8 @@
 
     python -m tests.benchmarks.switched NAME MODULE [--flag=value …]
 
-NAME is a key of `SWITCHES`. Optimisations have no flag: nobody should want them off.
+NAME is a key of `SWITCHES`. The optimisations have no flags of their own: nobody should switch them
+off.
 """
 
 import dataclasses
@@ -66,7 +67,7 @@ SWITCHES = {
 
 
 def main(name: str, module: str, *flags: str) -> None:
-    """Switches off, and becomes the command."""
+    """Switches the optimisation off and runs the command in this process."""
     switch = SWITCHES[name]
     if switch.early:
         switch.turn_off()
@@ -77,7 +78,7 @@ def main(name: str, module: str, *flags: str) -> None:
 
 
 def _then(turn_off: Callable[[], None]) -> Callable[..., None]:
-    """Returns what starts TensorFlow, then switches: our modules may import Keras only then."""
+    """Returns a `start_tensorflow` that then switches: only after it may modules import Keras."""
     start = startup.start_tensorflow
 
     def start_and_switch(**arguments: Any) -> None:

@@ -1,4 +1,4 @@
-"""Speed of a training command in its steady state, by the reports that it prints."""
+"""Steady-state speed of a command, from the reports that it prints."""
 
 import dataclasses
 import os
@@ -18,10 +18,10 @@ _ENVIRONMENT = dict(os.environ)  # without what our start of TensorFlow adds
 
 @dataclasses.dataclass(frozen=True)
 class Trainer:
-    """A command that trains and prints its speed again and again.
+    """A command that prints its speed at intervals.
 
-    report: pattern of a line that tells real tokens a second since the line before; its groups are
-        added up, such as those of source and target.
+    report: pattern of a line with the speed since the previous one, such as real tokens per second;
+        its groups are added, such as those of source and target.
     """
 
     command: Sequence[str]
@@ -31,11 +31,11 @@ class Trainer:
 
 @dataclasses.dataclass(frozen=True)
 class Throughput:
-    """Training between the first report and the last.
+    """Speed between the first and the last report.
 
     tokens_per_second: real tokens of source and target.
-    cpu: microseconds of processor time for each.
-    peak_memory: MiB of resident memory that the largest process had at most.
+    cpu: microseconds of processor time per token.
+    peak_memory: peak resident MiB of the largest process.
     """
 
     tokens_per_second: float
@@ -52,9 +52,9 @@ class _Report:
 
 
 def follow(trainer: Trainer, reports: int, log: Path) -> Throughput:
-    """Trains until the command has reported its speed so often, then ends it.
+    """Runs the command until it has printed a number of reports, then kills it.
 
-    The updates before the first report, which start and compile, are left out.
+    What comes before the first report, such as start and compilation, is excluded.
 
     Raises:
       SystemExit: the command ended before; its output is in `log`.
@@ -110,7 +110,7 @@ def _between(reports: Sequence[_Report]) -> Throughput:
 
 
 def _cpu_seconds(pid: int) -> float:
-    """Returns the processor time that a process had so far; 0 if it has ended."""
+    """Returns the processor seconds of a process; 0 if it has ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

@@ -1,4 +1,4 @@
-"""Who trains: ours and the rivals, each by its own command."""
+"""Training commands of all contenders."""
 
 import sys
 from pathlib import Path
@@ -14,7 +14,7 @@ RIVALS = ("OpenNMT-tf", "OpenNMT-py", *PLAIN_LOOPS)
 
 
 def make_trainer(name: str, workload: Workload, size: Size, folder: Path) -> Trainer:
-    """Returns how a contender trains in an empty folder."""
+    """Returns the training command of a contender, for an empty folder."""
     if name in OURS:
         return our_trainer(OURS[name], workload, size, folder / "run")
     environments = workload.dataset.parent
@@ -29,7 +29,7 @@ def make_trainer(name: str, workload: Workload, size: Size, folder: Path) -> Tra
 
 
 def our_trainer(precision: str, workload: Workload, size: Size, run_dir: Path) -> Trainer:
-    """Returns our command; nothing but updates happens before enough is known."""
+    """Returns our command, without evaluations and checkpoints."""
     flags = {
         **size.architecture(),
         "dataset_dir": workload.dataset,

@@ -1,13 +1,13 @@
-"""Speed of training, beside rivals that train the same architecture on the same data.
+"""Training speed beside other systems on the same architecture and data.
 
     python -m tests.benchmarks.training --work_dir=/tmp/benchmark --output=training.json
 
 Every contender trains Multi30k English–German by its own command, in alternation on the same two
-cores, until it has reported its speed a few times; the updates up to the first report are left out.
-Prints real source and target tokens a second, the input pipeline's alone, and the share of the
-machine's matrix products. On first use makes the rivals' environments in `--work_dir` (Python 3.11;
-2 GB), which may be deleted afterwards. Other work on the cores harms those most whose threads wait
-for one another, so measure on a quiet machine.
+cores, until it has reported its speed a few times; the updates up to the first report are excluded.
+Prints real source and target tokens per second, the speed of the input pipeline alone, and the
+share of the machine's matrix products. The first use creates the environments of other systems in
+`--work_dir` (Python 3.11; 2 GB), which may be deleted afterwards. Measure on a quiet machine: other
+work slows down those systems most whose threads wait for one another.
 """
 
 import argparse
@@ -49,10 +49,10 @@ PEAKS = 10  # measurements, of which the best counts: other work may disturb som
 
 @dataclasses.dataclass(frozen=True)
 class Machine:
-    """What training stands on.
+    """Upper limits of training speed on this machine.
 
-    input_tokens_per_second: real tokens that the input pipeline gives when nothing else is done.
-    float32_peak, bfloat16_peak: operations a second of large matrix products.
+    input_tokens_per_second: real tokens from the input pipeline alone.
+    float32_peak, bfloat16_peak: operations per second of large matrix products.
     """
 
     input_tokens_per_second: float
@@ -94,7 +94,7 @@ def main() -> None:
 
 
 def run(name: str, workload: Workload, size: Size, folder: Path) -> Throughput:
-    """Trains from the beginning until enough is known."""
+    """Trains in an empty folder until the last report."""
     place = folder / name
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
@@ -125,7 +125,7 @@ def show(
 
 
 def measure_machine(dataset_dir: Path) -> Machine:
-    """Measures what training stands on, and prints it."""
+    """Measures and prints the limits of training speed."""
     start_tensorflow()
     from trainer.data.input_pipeline import make_buckets, training_batches
     from trainer.training.flops import measure_peak
@@ -151,7 +151,7 @@ def measure_machine(dataset_dir: Path) -> Machine:
 
 
 def operations_per_token(size: Size, dataset_dir: Path) -> float:
-    """Returns the operations that training needs for a real token, of pairs of mean length."""
+    """Returns the training operations per real token, for pairs of mean length."""
     from trainer.training.flops import update_flops
 
     dataset = load_dataset(dataset_dir)

@@ -1,4 +1,4 @@
-"""Figures of translating, each printed as a table when it is known."""
+"""Times of translating, printed as tables."""
 
 import functools
 import statistics
@@ -46,7 +46,7 @@ def time_alone(
 def time_by_length(
     title: str, translators: Mapping[int, Engine], sentences: Sequence[str]
 ) -> dict[int, float]:
-    """Prints and returns microseconds for a token, by the tokens of every translation."""
+    """Prints and returns microseconds per token, by the tokens of every translation."""
     rows, results = [["tokens", "seconds", "µs/token"]], {}
     for length, translate in translators.items():
         translate(sentences)  # makes the graph
@@ -60,7 +60,7 @@ def time_by_length(
 def timed(
     translators: Mapping[str, Engine], sentences: Sequence[str]
 ) -> dict[str, Callable[[], float]]:
-    """Returns what translates all and tells how many seconds that took, graphs made before."""
+    """Returns timed translations of all sentences, after a first one that traces the graphs."""
     for translate in translators.values():
         translate(sentences)
     return {
@@ -70,7 +70,7 @@ def timed(
 
 
 def seconds(translate: Engine, sentences: Sequence[str]) -> float:
-    """Returns how long translating takes."""
+    """Returns the seconds of translating."""
     start = time.monotonic()
     translate(sentences)
     return time.monotonic() - start

@@ -1,4 +1,4 @@
-"""What ours and the rivals are given alike: sizes of models, and Multi30k in the same subwords."""
+"""The workload of all contenders: model sizes, and Multi30k in the same subwords."""
 
 import argparse
 import dataclasses
@@ -26,7 +26,7 @@ _LANGUAGES = {"source": "en", "target": "de"}
 
 @dataclasses.dataclass(frozen=True)
 class Size:
-    """An architecture, and after how many updates its training reports its speed."""
+    """An architecture, and the number of updates between reports."""
 
     num_layers: int
     model_dim: int
@@ -35,7 +35,7 @@ class Size:
     updates_per_report: int
 
     def architecture(self) -> dict[str, Any]:
-        """Returns what `TransformerConfig` calls it."""
+        """Returns the arguments of `TransformerConfig`."""
         values = dataclasses.asdict(self)
         del values["updates_per_report"]
         return values
@@ -46,18 +46,18 @@ SIZES = {"tiny": Size(4, 128, 256, 4, 20), "small": Size(3, 512, 1024, 8, 4)}
 
 @dataclasses.dataclass(frozen=True)
 class Workload:
-    """Multi30k English–German: our dataset, and its subwords as text for all others."""
+    """Multi30k English–German: our dataset, and its subwords as text for other systems."""
 
     dataset: Path
     texts: Path
 
     @property
     def vocabulary(self) -> Path:
-        """The subwords but the special ones, one a line."""
+        """The subwords except the special ones, one per line."""
         return self.texts / "vocabulary.txt"
 
     def pieces(self, split: str, side: str) -> Path:
-        """A sentence a line, its subwords between spaces."""
+        """One sentence per line, its subwords separated by spaces."""
         return self.texts / f"{split}.{side}"
 
     def test_sentences(self, side: str) -> list[str]:
@@ -66,7 +66,7 @@ class Workload:
 
 
 def some_of(names: Iterable[str]) -> Callable[[str], list[str]]:
-    """Returns a type of command-line argument: some of these names, between commas, or none."""
+    """Returns an argparse type: some of these names, comma-separated, or none."""
     known = list(names)
 
     def parse(value: str) -> list[str]:
@@ -79,7 +79,7 @@ def some_of(names: Iterable[str]) -> Callable[[str], list[str]]:
 
 
 def prepare(work: Path) -> Workload:
-    """Makes the dataset by our own pipeline, and the texts from its subwords."""
+    """Makes the dataset with our pipeline, and the texts from its subwords."""
     workload = Workload(work / "multi30k", work / "pieces")
     preprocess(workload.dataset, {"vocabulary_size": VOCABULARY_SIZE})
     _write_texts(workload)
@@ -87,7 +87,7 @@ def prepare(work: Path) -> Workload:
 
 
 def preprocess(directory: Path, flags: Mapping[str, object]) -> None:
-    """Makes a dataset of Multi30k English–German, unless it is there."""
+    """Makes a dataset of Multi30k English–German, unless it exists."""
     files = {
         f"{'' if split == 'train' else f'{split}_'}{side}_files": _raw(split, side)
         for split in _FILES
@@ -99,12 +99,12 @@ def preprocess(directory: Path, flags: Mapping[str, object]) -> None:
 
 
 def as_flags(values: Mapping[str, object]) -> list[str]:
-    """Returns `--name=value` of each."""
+    """Returns the flags `--name=value`."""
     return list(itertools.starmap("--{}={}".format, values.items()))
 
 
 def _write_texts(workload: Workload) -> None:
-    """Writes pieces and vocabulary; a source ends in the end symbol, as ours does."""
+    """Writes pieces and vocabulary; sources end in the end symbol, as in our dataset."""
     workload.texts.mkdir(exist_ok=True)
     dataset = load_dataset(workload.dataset)
     subwords = load_subwords(dataset.path(dataset.vocabularies["source"].path))

@@ -14,14 +14,14 @@ class Environment:
     path: Path
 
     def program(self, name: str) -> str:
-        """Returns where one of its programs is."""
+        """Returns the path of one of its programs."""
         return str(self.path / "bin" / name)
 
 
 def environment(name: str, work: Path) -> Environment:
-    """Makes the environment of the versions in `NAME.txt`, if `WORK/environments` has it not.
+    """Creates the environment of `NAME.txt` in `WORK/environments`, unless it exists.
 
-    The file lists everything, so nothing is resolved, and a rival may meet a newer library than
+    The file lists every library, so nothing is resolved: a system may get a newer library than
     it asks for.
     """
     path = work / "environments" / name

@@ -23,7 +23,7 @@ _NOT_NEEDED = ("ahocorasick", "fasttext", "pkuseg", "spacy")
 
 
 def trainer(environment: Environment, workload: Workload, size: Size, folder: Path) -> Trainer:
-    """Writes the configuration to `folder`; returns how to train there."""
+    """Writes the configuration to `folder`; returns the training command."""
     values = _training(workload, size, folder) | {
         "report_every": size.updates_per_report,
         "train_steps": 100_000,
@@ -43,7 +43,7 @@ def make_model(environment: Environment, workload: Workload, size: Size, folder:
 def translation_seconds(
     environment: Environment, model: Path, workload: Workload, *, beam_size: int, length: int
 ) -> float:
-    """Returns how long the test set takes, translations of `length` tokens, by its own report."""
+    """Returns the seconds of the test set, by its own report; translations have `length` tokens."""
     folder = model.parent
     values = {
         "model": [str(model)],
@@ -124,7 +124,7 @@ def _run(command: list[str], folder: Path) -> str:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """Returns what lets it run on a newer PyTorch than it knows, without what is not needed."""
+    """Returns the environment that lets it run on a newer PyTorch than it supports."""
     stubs = folder / "stubs"
     stubs.mkdir(exist_ok=True)
     for name in _NOT_NEEDED:

@@ -30,7 +30,7 @@ def model():
 
 
 def trainer(environment: Environment, workload: Workload, size: Size, folder: Path) -> Trainer:
-    """Writes model and configuration to `folder`; returns how to train there."""
+    """Writes model and configuration to `folder`; returns the training command."""
     train = {"save_summary_steps": size.updates_per_report, "max_step": 100_000}
     command = configure(environment, workload, size, folder, DROPOUT, {}, train)
     return Trainer([*command, "train"], report=r"tokens/s = (\d+)")
@@ -46,7 +46,7 @@ def configure(
     train: Mapping[str, object],
     pre_norm: bool = False,
 ) -> list[str]:
-    """Writes model and configuration to `folder`; returns the command that awaits what to do.
+    """Writes model and configuration to `folder`; returns the command without its action.
 
     params, train: what these sections of the configuration have otherwise or besides.
     """

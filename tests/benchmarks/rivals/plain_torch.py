@@ -26,7 +26,7 @@ Batch = tuple[Tensor, Tensor]  # source [B, S] and target [B, T], ids
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """What to train, on which files of subwords. `kind` is "nn" or "marian"."""
+    """Model and files of subwords. `kind` is "nn" or "marian"."""
 
     kind: str
     source: str
@@ -122,7 +122,7 @@ class Marian(nn.Module):
 
 
 def read_batches(settings: Settings, vocabulary: list[str]) -> list[Batch]:
-    """Sorts pairs by length and cuts them into batches of at most so many padded tokens."""
+    """Sorts pairs by length and splits them into batches, limited by padded tokens."""
     numbers = {piece: number for number, piece in enumerate(vocabulary)}
     sides = [
         [[numbers[piece] for piece in line.split(" ")] for line in read_lines(path)]
@@ -155,13 +155,13 @@ def pad(rows: list[tuple[list[int], list[int]]]) -> Batch:
 
 
 def endless(batches: list[Batch]) -> Iterator[Batch]:
-    """Yields the batches again and again, shuffled."""
+    """Yields the batches in shuffled epochs without end."""
     while True:
         yield from random.sample(batches, len(batches))
 
 
 def main(settings: Settings) -> None:
-    """Trains without end, and prints tokens a second."""
+    """Trains without end and prints tokens per second."""
     vocabulary = ["<pad>", "</s>", "<unk>", *read_lines(settings.vocabulary)]
     make: type[nn.Module] = {"nn": PlainTransformer, "marian": Marian}[settings.kind]
     model = make(settings, len(vocabulary)).train()

@@ -10,7 +10,7 @@ from tests.benchmarks.workload import DROPOUT, LABEL_SMOOTHING, TOKENS_PER_BATCH
 
 
 def trainer(kind: str, environment: Environment, workload: Workload, size: Size) -> Trainer:
-    """Returns how to train PyTorch's own Transformer ("nn") or MarianMT ("marian")."""
+    """Returns the training command of PyTorch's own Transformer ("nn") or MarianMT ("marian")."""
     script = Path(__file__).with_name("plain_torch.py")
     settings = {
         **dataclasses.asdict(size),
