@@ -44,8 +44,8 @@ def score_files(run: Run, models: TrainedModels, search: SearchConfig, files: Sc
     from trainer.inference.translator import load_translator
 
     translator, _checkpoint = load_translator(run, models, search)
-    rows = score_all(translator, run.subwords_path("target"), source, target)
-    lines = (f"{json.dumps(row, ensure_ascii=False)}\n".encode() for row in rows)
+    pairs = score_all(translator, run.subwords_path("target"), source, target)
+    lines = (f"{json.dumps(pair._asdict(), ensure_ascii=False)}\n".encode() for pair in pairs)
     if files.output_file:
         storage.write_atomically(files.output_file, lines)
         print(f"{len(source):,} scores written: {files.output_file}")

@@ -23,44 +23,45 @@ from trainer.runtime.startup import silent_stderr
 
 DEFAULT_SIGNATURE = "serving_default"
 WITH_PREFIX = "translate_with_prefix"
-_WARMUP_WORDS = (1, 16, 48)  # of the sentences of a warm-up request
+_WARMUP_WORDS = (1, 16, 48)  # lengths of the sentences in a warm-up request
 
 
 class ServedTranslator(tf.Module):
-    """A translator whose weights are stored in a type of their own, for saving.
+    """A translator to be saved, whose weights may be stored in another type than float32.
 
-    Whatever the type, the arithmetic is float32: weights are cast once for each request. What reads
-    weights is a function of them, so that signatures which call the same one share its graph.
+    Arithmetic is float32 with any type: weights are cast once per request. The functions that read
+    weights take them as arguments, so that signatures which call the same function share its graph.
     """
 
     def __init__(self, translator: Translator, weights: str) -> None:
-        """Copies the weights of all its models as "float32", "bfloat16" or "float16"."""
+        """Copies the weights of all models as "float32", "bfloat16" or "float16"."""
         super().__init__(name="translator")
-        variables = [each for model in translator.models for each in model.variables]
+        variables = [variable for model in translator.models for variable in model.variables]
         self.weights = [
-            tf.Variable(tf.cast(each.value, weights), trainable=False, name=each.path)
-            for each in variables
+            tf.Variable(tf.cast(variable.value, weights), trainable=False, name=variable.path)
+            for variable in variables
         ]
         self.text_ops = [translator.source_ops, translator.target_ops]
         served = copy.copy(translator)
         for name in ("search_best", "search_n_best", "token_log_probs"):
             method = getattr(translator, name)
             setattr(served, name, self._with_stored_weights(method, variables))
-        # Signatures hold it weakly; an attribute like the others would be saved, weights and all.
-        object.__setattr__(self, "_served", served)
+        # Signatures refer to it weakly. A function keeps it alive, and unlike an attribute that
+        # holds a module, is not saved with all its weights.
+        self._keep_alive = lambda: served
         self.functions = {
             DEFAULT_SIGNATURE: served.translate,
             "translate_nbest": served.translate_nbest,
             WITH_PREFIX: served.translate_with_prefix,
-            "score": served.score,
+            "score": served.score_pairs,
             "translate_ids": served.translate_ids,
         }
 
     def _with_stored_weights(
         self, method: tf.types.experimental.PolymorphicFunction, variables: list[keras.Variable]
     ) -> Callable[..., Any]:
-        """Returns a method of the translator that reads our weights instead of its own."""
-        weights = [tf.TensorSpec(each.shape, tf.float32) for each in variables]
+        """Returns a method of the translator that reads `self.weights` instead of its own."""
+        weights = [tf.TensorSpec(variable.shape, tf.float32) for variable in variables]
 
         @tf.function(input_signature=[weights, *method.input_signature], autograph=False)
         def call(weights: list[tf.Tensor], *inputs: tf.Tensor) -> Any:
@@ -68,16 +69,19 @@ class ServedTranslator(tf.Module):
             with keras.StatelessScope(state_mapping=stored):
                 return method.python_function(*inputs)
 
-        return lambda *inputs: call([tf.cast(each, tf.float32) for each in self.weights], *inputs)
+        def call_with_weights(*inputs: tf.Tensor) -> Any:
+            return call([tf.cast(weight, tf.float32) for weight in self.weights], *inputs)
+
+        return call_with_weights
 
 
 def save_translator(translator: Translator, directory: Path, *, weights: str) -> None:
-    """Writes a SavedModel with requests that warm TF Serving up.
+    """Writes a SavedModel, with the warm-up requests of TF Serving.
 
     Args:
         translator: a trained model.
         directory: does not exist yet.
-        weights: type that weights are stored in, "float32", "bfloat16" or "float16".
+        weights: the type in which weights are stored, "float32", "bfloat16" or "float16".
     """
     served = ServedTranslator(translator, weights)
     tf.saved_model.save(served, str(directory), signatures=served.functions)
@@ -97,10 +101,10 @@ def save_translator(translator: Translator, directory: Path, *, weights: str) ->
 
 
 def find_fingerprint(directory: str) -> Path:
-    """Returns the file of a SavedModel in `directory` that no two exports have alike.
+    """Returns the file of a SavedModel in `directory` that differs between any two exports.
 
     Raises:
-        UserError: if there is none.
+        UserError: there is no SavedModel.
     """
     if not (Path(directory) / "saved_model.pb").exists():
         versions = sorted(path.parent for path in Path(directory).glob("*/saved_model.pb"))
@@ -119,10 +123,10 @@ def find_fingerprint(directory: str) -> Path:
 
 
 def load_saved_model(directory: str, signature: str = DEFAULT_SIGNATURE) -> Translate:
-    """Loads a signature of what `trainer.export` wrote, with the Text ops that it needs.
+    """Loads a signature of an exported model; importing this module has loaded the Text ops.
 
     Raises:
-        UserError: if there is no SavedModel in `directory`, or it was exported without it.
+        UserError: there is no SavedModel in `directory`, or it lacks the signature.
     """
     find_fingerprint(directory)
     with silent_stderr():
@@ -133,5 +137,5 @@ def load_saved_model(directory: str, signature: str = DEFAULT_SIGNATURE) -> Tran
             f"{', '.join(model.signatures)}: export it again with python -m trainer.export"
         )
     function = model.signatures[signature]
-    function.keep_alive = model  # a signature alone would let go of the variables
+    function.keep_alive = model  # a signature refers to its variables weakly
     return function

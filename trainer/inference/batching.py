@@ -1,4 +1,4 @@
-"""Translating many sentences: in batches of similar length, one on each core."""
+"""Translation of many sentences: batches of similar length, one on each processor core."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,10 +16,11 @@ _SENTENCES_PER_BATCH = 64
 
 
 class Translation(NamedTuple):
-    """A translation, its log-probability in nats divided by the length penalty, and what it lacks.
+    """A translation.
 
-    source_tokens_cut: subwords at the source's end that were left out since it was too long.
-    n_best: if several were asked for, all that were found and their scores, best first.
+    score: log-probability in nats, divided by the length penalty.
+    source_tokens_cut: subwords cut off the end of a source that was too long.
+    n_best: if several were asked for, all translations and their scores, best first.
     """
 
     text: str
@@ -35,17 +36,18 @@ def translate_all(
     *,
     batches_at_once: int | None = None,
 ) -> list[Translation]:
-    """Translates any number of sentences in batches of similar length, and keeps their order.
+    """Translates any number of sentences in batches of similar length; keeps their order.
 
-    The steps of search are too small to share among processor cores: each core has a batch. Says
-    how many sentences were too long to be translated as a whole.
+    The steps of search are too small to be divided among processor cores, so each core translates
+    a batch of its own. Logs how many sentences were too long to be translated whole.
 
     Args:
         translate: `Translator.translate` or `translate_nbest`, or an exported model's
-            `serving_default`; with prefixes `translate_with_prefix`.
-        sentences: one sentence each.
-        prefixes: what the translation of each begins with.
-        batches_at_once: so many threads, for those who share the cores with other processes.
+            `serving_default`; with prefixes, `translate_with_prefix`.
+        sentences: the source sentences.
+        prefixes: the beginning of each translation.
+        batches_at_once: number of threads; by default `count_parallel_batches()`. Processes that
+            share the cores give fewer.
     """
     inputs = {"text": sentences} if prefixes is None else {"text": sentences, "prefix": prefixes}
     order = sorted(range(len(sentences)), key=lambda row: -len(sentences[row]))
@@ -61,12 +63,18 @@ def translate_all(
         return _read_n_best(result) if "translations" in result else _read_best(result)
 
     translations: dict[int, Translation] = {}
-    with ThreadPoolExecutor(batches_at_once or _batches_at_once()) as pool:
-        for rows, found in zip(batches, pool.map(translate_batch, batches), strict=True):
-            translations.update(zip(rows, found, strict=True))
-    if cut := sum(translation.source_tokens_cut > 0 for translation in translations.values()):
+    with ThreadPoolExecutor(batches_at_once or count_parallel_batches()) as pool:
+        for rows, batch in zip(batches, pool.map(translate_batch, batches), strict=True):
+            translations.update(zip(rows, batch, strict=True))
+    cut = sum(translation.source_tokens_cut > 0 for translation in translations.values())
+    if cut:
         logging.warning("%d sentences were longer than --max_source_length and cut there", cut)
     return [translations[row] for row in range(len(sentences))]
+
+
+def count_parallel_batches() -> int:
+    """Returns one batch per processor core, or 1 with a GPU, whose memory one batch may fill."""
+    return 1 if tf.config.list_logical_devices("GPU") else processor_cores()
 
 
 def _read_best(result: dict[str, tf.Tensor]) -> list[Translation]:
@@ -88,8 +96,3 @@ def _read_n_best(result: dict[str, tf.Tensor]) -> list[Translation]:
         )
         translations.append(Translation(*n_best[0], int(cut), n_best))
     return translations
-
-
-def _batches_at_once() -> int:
-    """One for each core; a GPU is kept busy, and its memory filled, by a single one."""
-    return 1 if tf.config.list_logical_devices("GPU") else processor_cores()

@@ -1,6 +1,6 @@
-"""Subwords as TensorFlow ops, so that a served model takes and gives text.
+"""Subwords as TensorFlow ops, so that a served model is from text to text.
 
-The same ids as `pipeline.subwords.encoding`, by the TensorFlow Text ops that TF Serving links.
+The ids equal those of `pipeline.subwords.encoding`; TF Serving links the TensorFlow Text ops.
 """
 
 import abc
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import tensorflow as tf
 import tensorflow_text
-from tensorflow_text.python.ops import sentencepiece_tokenizer
+from tensorflow_text.python.ops.sentencepiece_tokenizer import gen_sentencepiece_tokenizer
 
 from pipeline.dataset.schema import END_ID, PADDING_ID
 from pipeline.subwords import wordpiece
@@ -18,16 +18,16 @@ from trainer.runtime.startup import silent_stderr
 
 
 class TextOps(tf.Module, abc.ABC):
-    """Text to ids and back, within a graph."""
+    """Text to ids and ids to text, within a graph."""
 
     def tokenize(self, text: tf.Tensor) -> tf.Tensor:
-        """Returns the ids of `text`, string `[B]`, as int32 `[B, S]`, end symbols included."""
-        ids = self._tokenize(_normalize(text))
+        """Returns the ids of text, string `[B]`, as int32 `[B, S]`, with end symbols."""
+        ids = self._tokenize(normalize_text(text))
         end = tf.fill((tf.size(text), 1), END_ID)
         return tf.concat([ids, end], axis=1).to_tensor(PADDING_ID)
 
     def detokenize(self, ids: tf.Tensor) -> tf.Tensor:
-        """Returns the text, string `[B]`, of ids, int32 `[B, T]`, without end and padding."""
+        """Returns the text, string `[B]`, of ids, int32 `[B, T]`; end and padding give no text."""
         return self._detokenize(tf.ragged.boolean_mask(ids, ids > END_ID))
 
     @abc.abstractmethod
@@ -40,15 +40,15 @@ class TextOps(tf.Module, abc.ABC):
 
 
 class BytePairOps(TextOps):
-    """SentencePiece's own ops."""
+    """SentencePiece's ops."""
 
     def __init__(self, path: str) -> None:
         """Loads a SentencePiece model file, which becomes part of the graph."""
         super().__init__(name="byte_pairs")
         model = Path(path).read_bytes()
-        with silent_stderr():  # it announces every model that does not normalise
+        with silent_stderr():  # SentencePiece reports every model without a normalizer
             self._tokenizer = tensorflow_text.SentencepieceTokenizer(model, out_type=tf.int32)
-            self._tokenizer._model_resource = _LastingModel(model, name=None)
+            self._tokenizer._model_resource = _NamedModelResource(model)
 
     def _tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
         return self._tokenizer.tokenize(text)
@@ -57,17 +57,26 @@ class BytePairOps(TextOps):
         return self._tokenizer.detokenize(ids)
 
 
-class _LastingModel(sentencepiece_tokenizer._SentencepieceModelResource):
-    """TF Text's resource, but by a name: without one, `keras.utils.set_random_seed` deletes it."""
+class _NamedModelResource(tf.saved_model.experimental.TrackableResource):
+    """A SentencePiece model as a resource with a name.
+
+    TF Text's own resource has no name, so `keras.utils.set_random_seed` deletes it. Two of TF
+    Text's private parts are used, for which there are no public ones: the op that creates the
+    resource, and the tokenizer's attribute `_model_resource`, which holds it.
+    """
+
+    def __init__(self, model: bytes) -> None:
+        super().__init__()
+        self._model = model
+        _ = self.resource_handle  # creates the resource
 
     def _create_resource(self) -> tf.Tensor:
         name = hashlib.sha256(self._model).hexdigest()
-        create = sentencepiece_tokenizer.gen_sentencepiece_tokenizer.sentencepiece_op
-        return create(model=self._model, shared_name=name)
+        return gen_sentencepiece_tokenizer.sentencepiece_op(model=self._model, shared_name=name)
 
 
 class WordpieceOps(TextOps):
-    """Wordpiece on words marked with "▁", as `pipeline.subwords.wordpiece` describes."""
+    """WordPiece on words marked with "▁": `pipeline.subwords.wordpiece`."""
 
     def __init__(self, path: str) -> None:
         """Loads a vocabulary file, which becomes part of the graph."""
@@ -77,7 +86,7 @@ class WordpieceOps(TextOps):
         self._pieces = tf.constant(pieces)
 
     def _tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
-        words = tf.strings.split(text)  # [B, words]; by " " would make one word of no text
+        words = tf.strings.split(text)  # [B, words]; a split at " " would make "" a word
         marked = tf.ragged.map_flat_values(lambda word: wordpiece.MARK + word, words)
         ids = self._tokenizer.tokenize(marked)  # [B, words, pieces]
         return tf.cast(ids.merge_dims(1, 2), tf.int32)
@@ -94,19 +103,19 @@ class WordpieceOps(TextOps):
 
 
 def load_text_ops(path: str | Path) -> TextOps:
-    """Returns the ops for the subwords in a file which `pipeline.subwords.encoding` named."""
+    """Returns the ops for a file of subwords; its name says of which kind."""
     return WordpieceOps(str(path)) if is_wordpiece(path) else BytePairOps(str(path))
 
 
 def cut_ids(tokens: tf.Tensor, longest: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """Cuts sentences of ids to at most `longest` tokens, the last of them the end symbol.
+    """Cuts sentences of ids to at most `longest` tokens; the last one is the end symbol.
 
     Args:
-        tokens: int32 `[B, S]`, each ending in the end symbol, then padding.
-        longest: tokens, at least 1.
+        tokens: int32 `[B, S]`, each with the end symbol, then padding.
+        longest: in tokens, at least 1.
 
     Returns:
-        int32 `[B, min(S, longest)]`, and the number of tokens cut off each, int32 `[B]`.
+        ids, int32 `[B, min(S, longest)]`, and the number of tokens cut off each, int32 `[B]`.
         `[[5, 6, 7, 1], [8, 1, 0, 0]]` cut to 3 gives `[[5, 6, 1], [8, 1, 0]]` and `[1, 0]`.
     """
     kept = tokens[:, :longest]
@@ -120,8 +129,8 @@ def count_ids(tokens: tf.Tensor) -> tf.Tensor:
     return tf.math.count_nonzero(tokens, axis=1, dtype=tf.int32)
 
 
-def _normalize(text: tf.Tensor) -> tf.Tensor:
-    """Does what `cleaning.normalization.normalize` does; invalid UTF-8 becomes U+FFFD."""
+def normalize_text(text: tf.Tensor) -> tf.Tensor:
+    """Normalizes as `cleaning.normalization.normalize`; invalid UTF-8 becomes U+FFFD."""
     valid = tf.strings.unicode_transcode(text, "UTF-8", "UTF-8")
     composed = tensorflow_text.normalize_utf8(valid, "NFC")
     unmarked = tf.strings.regex_replace(composed, "\u2581", "_")

@@ -1,8 +1,8 @@
-"""Text to text in one graph: subwords, encoder, beam search, subwords back (§6.1).
+"""Text to text in one graph: tokenization, encoder, beam search, detokenization (§6.1).
 
 Evaluation, `trainer.translate` and the exported SavedModel all run this module, so they give the
-same translations. Any bytes are taken: invalid UTF-8 becomes U+FFFD, a sentence longer than
-`SearchConfig.max_source_length` is cut there, and a blank one has a blank translation.
+same translations. Any bytes are accepted: invalid UTF-8 becomes U+FFFD, a sentence longer than
+`SearchConfig.max_source_length` is cut, and a blank sentence has a blank translation.
 """
 
 import dataclasses
@@ -35,10 +35,10 @@ def _ids(name: str) -> tf.TensorSpec:
 
 
 class Translator(tf.Module):
-    """A trained model that takes and gives text; its methods on text are a SavedModel's signatures.
+    """A trained model from text to text; its methods on text are the signatures of a SavedModel.
 
-    They share `search_best`, `search_n_best` and `token_log_probs`, which are large graphs and all
-    that reads the weights. B is the number of sentences, 0 or more, and N is `n_best`.
+    They share `search_best`, `search_n_best` and `token_log_probs`: large graphs, and the only ones
+    that read the weights. B is the number of sentences, 0 or more, and N is `n_best`.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Translator(tf.Module):
         search: SearchConfig,
         ensemble: Sequence[Transformer] = (),
     ) -> None:
-        """Joins a model, the subwords of both sides, how to search, and an ensemble's others."""
+        """Joins a model, both sides' subwords, the search and the ensemble's other models."""
         super().__init__(name="translator")
         self.transformer = transformer
         self.source_ops = source_ops
@@ -59,12 +59,12 @@ class Translator(tf.Module):
 
     @property
     def models(self) -> list[Transformer]:
-        """The model and an ensemble's others."""
+        """The model and the other models of an ensemble."""
         return [self.transformer, *self.ensemble]
 
     @property
     def n_best(self) -> int:
-        """How many translations of a sentence there are where several are given."""
+        """The number of translations of a sentence where several are returned."""
         return self.search.n_best if self.search.n_best > 1 else self.search.beam_size
 
     @tf.function(input_signature=[_texts("text")], autograph=False)
@@ -72,68 +72,69 @@ class Translator(tf.Module):
         """Translates sentences.
 
         Args:
-            text: string `[B]`, UTF-8, one sentence each.
+            text: string `[B]`, UTF-8, one sentence in each row.
 
         Returns:
-            `translation`, string `[B]`, the best of the search; `score`, float32 `[B]`, its
+            `translation`, string `[B]`, the best hypothesis; `score`, float32 `[B]`, its
             log-probability in nats divided by the length penalty; `source_tokens_cut`, int32
-            `[B]`, subwords left out at the end of a sentence that was too long.
+            `[B]`, the subwords cut off the end of a sentence that was too long.
         """
         return self._translate(text, tf.zeros((tf.size(text), 1), tf.int32))
 
     @tf.function(input_signature=[_texts("text"), _texts("prefix")], autograph=False)
     def translate_with_prefix(self, text: tf.Tensor, prefix: tf.Tensor) -> Tensors:
-        """Translates sentences into translations that begin as given.
+        """Translates sentences into translations that begin with a prefix.
 
         Args:
-            text: string `[B]`, UTF-8, one sentence each.
-            prefix: string `[B]`, the beginning of each translation, best in whole words; a blank
-                one leaves the translation free. At most `max_source_length` subwords of it count.
+            text: string `[B]`, UTF-8, one sentence in each row.
+            prefix: string `[B]`, the beginning of each translation, preferably whole words; a
+                blank prefix does not constrain it. At most `max_source_length` subwords are used.
 
         Returns:
-            what `translate` does, of the translation with its prefix.
+            as `translate`; the prefix is part of the translation.
         """
-        _check_pairs(text, prefix)
+        _check_same_number(text, prefix)
         ids = self.target_ops.tokenize(prefix)[:, : self.search.max_source_length]
         return self._translate(text, tf.where(ids == END_ID, PADDING_ID, ids))
 
     @tf.function(input_signature=[_texts("text")], autograph=False)
     def translate_nbest(self, text: tf.Tensor) -> Tensors:
-        """Translates sentences in N ways each.
+        """Translates each sentence into its N best translations.
 
         Args:
-            text: string `[B]`, UTF-8, one sentence each.
+            text: string `[B]`, UTF-8, one sentence in each row.
 
         Returns:
-            `translations`, string `[B, N]`, best first, and their `scores`, float32 `[B, N]`; where
-            fewer than N exist, the rest are empty with a score of −10⁹; `source_tokens_cut` as
-            `translate` gives it.
+            `translations`, string `[B, N]`, best first, and their `scores`, float32 `[B, N]`; if
+            fewer than N exist, the others are empty and have a score of −10⁹; `source_tokens_cut`
+            as in `translate`.
         """
         source, cut = self.source_ids(text)
-        found = self.search_n_best(source)
-        shape = tf.shape(found.scores)
-        hypotheses = tf.reshape(found.tokens, (shape[0] * shape[1], tf.shape(found.tokens)[2]))
+        hypotheses = self.search_n_best(source)
+        shape = tf.shape(hypotheses.scores)  # [B, N]
+        length = tf.shape(hypotheses.tokens)[2]
+        tokens = tf.reshape(hypotheses.tokens, (shape[0] * shape[1], length))  # [B·N, T]
         return {
-            "translations": tf.reshape(self.target_ops.detokenize(hypotheses), shape),
-            "scores": found.scores,
+            "translations": tf.reshape(self.target_ops.detokenize(tokens), shape),
+            "scores": hypotheses.scores,
             "source_tokens_cut": cut,
         }
 
     @tf.function(input_signature=[_texts("text"), _texts("translation")], autograph=False)
-    def score(self, text: tf.Tensor, translation: tf.Tensor) -> Tensors:
-        """Scores given translations, without any search.
+    def score_pairs(self, text: tf.Tensor, translation: tf.Tensor) -> Tensors:
+        """Scores given translations, without search: the signature `score`.
 
         Args:
-            text: string `[B]`, UTF-8, one sentence each.
-            translation: string `[B]`, a translation of each.
+            text: string `[B]`, UTF-8, one sentence in each row.
+            translation: string `[B]`, a translation of each sentence.
 
         Returns:
-            `log_probability`, float32 `[B]`, in nats; `tokens`, int32 `[B]`, of the translation,
-            end symbol included; `score`, float32 `[B]`, the one divided by the length penalty of
-            the other, as search scores but for a coverage penalty. Of a translation longer than
-            search could make it, the beginning is scored.
+            `log_probability`, float32 `[B]`, in nats; `tokens`, int32 `[B]`, the number of tokens
+            of the translation, end symbol included; `score`, float32 `[B]`, the log-probability
+            divided by the length penalty, as in search without a coverage penalty. A translation
+            longer than search can produce is cut before it is scored.
         """
-        _check_pairs(text, translation)
+        _check_same_number(text, translation)
         longest = self.search.max_source_length + self.search.extra_length
         target, _ = cut_ids(self.target_ops.tokenize(translation), longest)
         source, _ = self.source_ids(text)
@@ -147,23 +148,24 @@ class Translator(tf.Module):
 
     @tf.function(input_signature=[_ids("tokens")], autograph=False)
     def translate_ids(self, tokens: tf.Tensor) -> Tensors:
-        """Translates ids into ids, for servers without the Text ops.
+        """Translates ids into ids, for servers without the TensorFlow Text ops.
 
         Args:
-            tokens: int32 `[B, S]`, ids of each sentence, ending in the end symbol, then padding.
+            tokens: int32 `[B, S]`, the ids of each sentence, the end symbol, then padding.
 
         Returns:
-            `translations`, int32 `[B, N, T]`, best first, each ending in the end symbol, then
-            padding; `scores`, float32 `[B, N]`.
+            `translations`, int32 `[B, N, T]`, best first, each with the end symbol, then padding;
+            `scores`, float32 `[B, N]`.
         """
-        return {"translations": (found := self.search_ids(tokens)).tokens, "scores": found.scores}
+        hypotheses = self.search_ids(tokens)
+        return {"translations": hypotheses.tokens, "scores": hypotheses.scores}
 
     def source_ids(self, text: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Returns the ids of sentences, int32 `[B, S]`, and how many of each were cut off."""
+        """Returns the ids of sentences, int32 `[B, S]`, and how many were cut off each, `[B]`."""
         return cut_ids(self.source_ops.tokenize(text), self.search.max_source_length)
 
     def search_ids(self, source: tf.Tensor) -> Translations:
-        """Searches for translations of ids, int32 `[B, S]`, each ending in the end symbol."""
+        """Searches for translations of ids, int32 `[B, S]`, each with the end symbol."""
         return self.search_n_best(cut_ids(source, self.search.max_source_length)[0])
 
     @tf.function(input_signature=[_ids("source"), _ids("prefix")], autograph=False)
@@ -192,21 +194,21 @@ class Translator(tf.Module):
 
     def _translate(self, text: tf.Tensor, prefix: tf.Tensor) -> Tensors:
         source, cut = self.source_ids(text)
-        found = self.search_best(source, prefix)
+        best = self.search_best(source, prefix)
         return {
-            "translation": self.target_ops.detokenize(found.tokens[:, 0]),
-            "score": found.scores[:, 0],
+            "translation": self.target_ops.detokenize(best.tokens[:, 0]),
+            "score": best.scores[:, 0],
             "source_tokens_cut": cut,
         }
 
 
-def _check_pairs(text: tf.Tensor, other: tf.Tensor) -> None:
-    expected = "expected as many of one input as of the other, that line by line belong together"
+def _check_same_number(text: tf.Tensor, other: tf.Tensor) -> None:
+    expected = "expected as many strings in one input as in the other: they belong together by row"
     tf.debugging.assert_equal(tf.size(text), tf.size(other), expected)
 
 
 def make_transformer(run: Run) -> Transformer:
-    """Makes a run's model with fresh weights."""
+    """Makes a run's model with newly initialised weights."""
     source, target = (run.data.vocabularies[side] for side in SIDES)
     return Transformer(
         run.transformer,
@@ -218,35 +220,38 @@ def make_transformer(run: Run) -> Transformer:
 def make_translator(
     run: Run, transformer: Transformer, ensemble: Sequence[Transformer] = ()
 ) -> Translator:
-    """Makes a translator of a run's model, with the run's subwords and search."""
+    """Makes a translator from a model, with the subwords and the search of its run."""
     paths = [run.subwords_path(side) for side in SIDES]
-    ops = {path: load_text_ops(path) for path in {*paths}}  # one for both if they share one
+    ops = {path: load_text_ops(path) for path in {*paths}}  # one for a shared vocabulary
     return Translator(transformer, ops[paths[0]], ops[paths[1]], run.search, ensemble)
 
 
 def load_translator(
     run: Run, model: TrainedModel, config: SearchConfig
 ) -> tuple[Translator, Checkpoint]:
-    """Loads a run's model, and those of an ensemble, to translate with, in float32.
+    """Loads a run's model, and the other models of an ensemble, in float32 for search.
 
     Args:
-        run: the first run, which has checkpoints.
+        run: the first run.
         model: which checkpoint, and the runs of an ensemble.
         config: how to search.
 
+    Returns:
+        the translator, and the checkpoint of the first run.
+
     Raises:
-        UserError: if a run has no such checkpoint, or other subwords or languages than the first.
+        UserError: a run has no such checkpoint, or other subwords or languages than the first.
     """
-    others = [load_run(directory) for directory in model.run_dirs[1:]]
-    for other in others:
-        check_languages(run, other.directory, other.data)
-        if other.data.vocabularies != run.data.vocabularies:
+    members = [load_run(directory) for directory in model.run_dirs[1:]]
+    for member in members:
+        check_languages(run, member.directory, member.data)
+        if member.data.vocabularies != run.data.vocabularies:
             raise UserError(
-                f"--ensemble: {other.directory} has other subwords than {run.directory}; expected "
+                f"--ensemble: {member.directory} has other subwords than {run.directory}; expected "
                 "runs that were trained on the same dataset"
             )
     transformer, checkpoint = _load_transformer(run, model.checkpoint)
-    ensemble = [_load_transformer(other, model.checkpoint)[0] for other in others]
+    ensemble = [_load_transformer(member, model.checkpoint)[0] for member in members]
     searching = dataclasses.replace(run, search=config)
     return make_translator(searching, transformer, ensemble), checkpoint
 

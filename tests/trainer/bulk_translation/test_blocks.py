@@ -1,4 +1,5 @@
 import dataclasses
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -303,7 +304,7 @@ def test_a_worker_of_beam_translates_one_batch_at_a_time(
         busy.release()
         return shout(text)
 
-    monkeypatch.setattr("trainer.inference.batching._batches_at_once", lambda: 4)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3}, raising=False)
     (tmp_path / "long").write_text("x\n" * 8 * 64)
     blocks = list_blocks([str(tmp_path / "long")], 8 * 64, StoredModel(None))
     handler = TranslationHandler(StoredModel(None), parts)

@@ -61,7 +61,7 @@ def test_ctranslate2_gives_the_same_probabilities_and_words(
     pieces = [
         [subwords.pieces(ids) for ids in subwords.encode(side)] for side in (sources, targets)
     ]
-    ours = translator.score(tf.constant(sources), tf.constant(targets))
+    ours = translator.score_pairs(tf.constant(sources), tf.constant(targets))
     theirs = engine.score_batch(*pieces)
     log_probabilities = [sum(result.log_probs) for result in theirs]
     np.testing.assert_allclose(log_probabilities, ours["log_probability"], rtol=1e-4)

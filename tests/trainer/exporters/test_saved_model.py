@@ -66,7 +66,7 @@ def test_bfloat16_weights_take_half_the_room_and_translate_alike(
     text, translation = tf.constant(["Why?"] * 2), tf.constant(["Warum?", "Nein."])
     half = load_saved_model(str(tmp_path / "half"), "score")
     given = half(text=text, translation=translation)["log_probability"].numpy()
-    exact = translator.score(text, translation)["log_probability"].numpy()
+    exact = translator.score_pairs(text, translation)["log_probability"].numpy()
     np.testing.assert_allclose(given, exact, rtol=0.05)
     assert (given != exact).all()
 
@@ -136,7 +136,7 @@ def test_the_c_api_alone_translates_any_text(translator: Translator, saved_model
         texts = [text.encode("latin-1") for text in received["translation"]]
         assert texts == expected["translation"].numpy().tolist()[: len(batch)]
         np.testing.assert_allclose(received["score"], expected["score"][: len(batch)], rtol=1e-4)
-    wanted = translator.score(tf.constant(WILD), tf.constant(WILD[::-1]))
+    wanted = translator.score_pairs(tf.constant(WILD), tf.constant(WILD[::-1]))
     np.testing.assert_allclose(scored["log_probability"], wanted["log_probability"], rtol=1e-4)
     assert prefixed["translation"] == translated[-1]["translation"]
     assert several["translations"][::2] == translated[-1]["translation"]

@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from trainer.inference import batching
-from trainer.inference.batching import Translation, translate_all
+from trainer.inference.batching import Translation, count_parallel_batches, translate_all
 
 
 def shout(text: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -37,23 +36,20 @@ def test_batches_hold_sentences_of_similar_length() -> None:
     assert lengths == sorted(lengths, reverse=True)
 
 
-def test_batches_are_translated_at_once_as_many_as_there_are_cores(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_batches_are_translated_in_parallel() -> None:
     meeting = threading.Barrier(3, timeout=60)  # passes when three wait at it
 
     def meet(text: tf.Tensor) -> dict[str, tf.Tensor]:
         meeting.wait()
         return shout(text)
 
-    monkeypatch.setattr("trainer.inference.batching._batches_at_once", lambda: 3)
-    assert len(translate_all(meet, ["x"] * 3 * 64)) == 3 * 64
+    assert len(translate_all(meet, ["x"] * 3 * 64, batches_at_once=3)) == 3 * 64
 
 
 @pytest.mark.parametrize(("gpus", "expected"), [(0, 3), (2, 1)])
-def test_a_gpu_has_one_batch_at_once_and_each_core_one(
+def test_each_core_translates_a_batch_and_a_gpu_one_at_a_time(
     gpus: int, expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tf.config, "list_logical_devices", lambda _: ["a device"] * gpus)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 2, 5}, raising=False)
-    assert batching._batches_at_once() == expected
+    assert count_parallel_batches() == expected

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from pipeline.dataset.schema import Dataset
-from trainer.inference import scoring
+from trainer.inference.scoring import score_all
 from trainer.inference.translator import Translator
 
 PAIRS = [
@@ -31,15 +31,15 @@ def test_a_pair_has_the_score_of_the_pair_alone_whatever_the_batches(
         return token_log_probs(source, target)
 
     monkeypatch.setattr(translator, "token_log_probs", count)
-    monkeypatch.setattr(scoring, "_PAIRS_PER_BLOCK", 4)
-    monkeypatch.setattr(scoring, "_TOKENS_PER_BATCH", 24)
-    together = list(scoring.score_all(translator, subwords, sources, targets))
-    longest = max(len(row["tokens"]) for row in together)
+    together = list(
+        score_all(translator, subwords, sources, targets, pairs_per_block=4, tokens_per_batch=24)
+    )
+    longest = max(len(pair.tokens) for pair in together)
     assert len(tokens) > 3
     assert sorted(tokens)[-1] == longest > 24 >= sorted(tokens)[-2]
-    for source, target, row in zip(sources, targets, together, strict=True):
-        (alone,) = scoring.score_all(translator, subwords, [source], [target])
-        assert alone["tokens"] == row["tokens"]
-        np.testing.assert_allclose(alone["token_log_probs"], row["token_log_probs"], rtol=1e-4)
-        assert alone["score"] == pytest.approx(row["score"], rel=1e-4)
-    assert list(scoring.score_all(translator, subwords, [], [])) == []
+    for source, target, pair in zip(sources, targets, together, strict=True):
+        (alone,) = score_all(translator, subwords, [source], [target])
+        assert alone.tokens == pair.tokens
+        np.testing.assert_allclose(alone.token_log_probs, pair.token_log_probs, rtol=1e-4)
+        assert alone.score == pytest.approx(pair.score, rel=1e-4)
+    assert list(score_all(translator, subwords, [], [])) == []

@@ -3,13 +3,13 @@ from pathlib import Path
 
 import pytest
 import tensorflow as tf
+import tensorflow_text
 
 from pipeline.cleaning.normalization import normalize
 from pipeline.dataset.schema import END_ID, PADDING_ID, UNKNOWN_ID
 from pipeline.subwords.encoding import Subwords, load_subwords
 from tests.helpers.datasets import builtin_splits, learn_subwords
-from trainer.inference import tokenization
-from trainer.inference.tokenization import TextOps, load_text_ops
+from trainer.inference.tokenization import BytePairOps, TextOps, load_text_ops, normalize_text
 
 HARD_LINES = [
     "",
@@ -101,9 +101,18 @@ def test_normalisation_is_that_of_the_pipeline() -> None:
         "\U0001f600",
     ]
     lines = ["".join(dice.choices(alphabet, k=dice.randrange(12))) for _ in range(3000)]
-    normal = tokenization._normalize(tf.constant(lines)).numpy()
+    normal = normalize_text(tf.constant(lines)).numpy()
     for line, received in zip(lines, normal, strict=True):
         assert received.decode() == normalize(line), ascii(line)
+
+
+def test_the_private_attribute_of_tensorflow_text_that_is_replaced_exists(tmp_path: Path) -> None:
+    """A renamed one would silently be ignored, and the resource would have no name."""
+    path = learn_subwords("bpe", tmp_path, 600)
+    own = tensorflow_text.SentencepieceTokenizer(path.read_bytes())._model_resource
+    replaced = BytePairOps(str(path))._tokenizer._model_resource
+    assert type(own) is not type(replaced)
+    assert own.resource_handle.dtype == replaced.resource_handle.dtype == tf.resource
 
 
 def test_a_new_random_seed_leaves_them_as_they_are(ops: TextOps) -> None:

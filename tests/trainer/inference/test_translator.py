@@ -115,7 +115,7 @@ def test_n_best_tell_what_was_cut(translator: Translator) -> None:
 
 def test_a_score_is_the_sum_of_the_model_s_log_probabilities(translator: Translator) -> None:
     text, translation = tf.constant(["Why?", "A dog."]), tf.constant(["Warum?", "Ein Hund."])
-    given = translator.score(text, translation)
+    given = translator.score_pairs(text, translation)
     source, target = (translator.source_ops.tokenize(side) for side in (text, translation))
     log_probs = tf.nn.log_softmax(translator.transformer(source, target)).numpy()
     for row, ids in enumerate(target.numpy()):
@@ -130,7 +130,9 @@ def test_a_score_is_the_sum_of_the_model_s_log_probabilities(translator: Transla
 def test_of_a_translation_too_long_the_beginning_is_scored(translator: Translator) -> None:
     longest = translator.search.max_source_length + translator.search.extra_length
     fitting = " ".join(["a"] * (longest - 1))
-    scored = translator.score(tf.constant(["Why?"] * 2), tf.constant([fitting, f"{fitting} a a"]))
+    scored = translator.score_pairs(
+        tf.constant(["Why?"] * 2), tf.constant([fitting, f"{fitting} a a"])
+    )
     assert scored["tokens"].numpy().tolist() == [longest, longest]
     one, other = scored["log_probability"].numpy()
     assert one == pytest.approx(other, rel=1e-5)
@@ -144,7 +146,7 @@ def test_an_ensemble_scores_by_the_mean_of_probabilities(translator: Translator)
     ids = ops.tokenize(text), ops.tokenize(translation)
     each = [np.exp(model.token_log_probs(*ids)) for model in (translator.transformer, other)]
     expected = np.log((each[0] + each[1]) / 2).sum(axis=1)
-    received = ensemble.score(text, translation)["log_probability"]
+    received = ensemble.score_pairs(text, translation)["log_probability"]
     np.testing.assert_allclose(received, expected, rtol=1e-4)
 
 
@@ -176,7 +178,7 @@ def test_any_text_in_a_batch_of_any_size_is_translated_as_alone(
 ) -> None:
     batch = [WILD[row % len(WILD)] for row in range(number)]
     result = translator.translate(tf.constant(batch, tf.string))
-    scored = translator.score(tf.constant(batch, tf.string), result["translation"])
+    scored = translator.score_pairs(tf.constant(batch, tf.string), result["translation"])
     assert translator.translate_nbest(tf.constant(batch, tf.string))["scores"].shape[0] == number
     assert scored["log_probability"].shape == (number,)
     for row in range(min(number, len(WILD))):
@@ -208,7 +210,7 @@ def test_a_prefix_has_the_scores_of_search(translator: Translator) -> None:
     prefix = tf.constant(["Ein Hund"])
     given = translator.translate_with_prefix(tf.constant([""]), prefix)
     assert given["translation"].numpy()[0] == b"Ein Hund"  # of nothing, nothing follows
-    scored = translator.score(tf.constant([""]), prefix)
+    scored = translator.score_pairs(tf.constant([""]), prefix)
     assert float(given["score"][0]) == pytest.approx(float(scored["score"][0]), rel=1e-4)
 
 
@@ -318,8 +320,8 @@ def test_texts_that_do_not_belong_together_are_refused(
     translator: Translator, counts: tuple[int, int]
 ) -> None:
     one, other = (tf.constant(["Der Hund"] * count) for count in counts)
-    for translate in (translator.translate_with_prefix, translator.score):
-        with pytest.raises(tf.errors.InvalidArgumentError, match="as many of one input"):
+    for translate in (translator.translate_with_prefix, translator.score_pairs):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="as many strings in one input"):
             translate(one, other)
 
 
