@@ -2,8 +2,8 @@
 
 A batch of bucket (S, T) is an array of rows with S source and T target positions. A row holds one
 or more whole pairs, each side of each closed by the end symbol, which is all that readers need to
-tell them apart; the model lets no sentence see another. On the Canadian Hansards 97 % of the
-positions are then real tokens in 5 shapes. One pair a row would give 86 % in the best 16 shapes.
+tell them apart; the model lets no sentence see another. `pipeline.inspect` prints the share of real
+positions.
 """
 
 import statistics

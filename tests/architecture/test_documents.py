@@ -202,6 +202,11 @@ def test_layout_in_readme_is_that_of_the_folders() -> None:
     }
 
 
+@pytest.mark.parametrize(("document", "words"), [("README.md", 2_000), ("BUILD.md", 2_600)])
+def test_entrance_documents_stay_short(document: str, words: int) -> None:
+    assert len(read(document).split()) <= words
+
+
 def test_readme_has_every_document() -> None:
     linked = set(LINK.findall(read("README.md")))
     assert {*DOCUMENTS} - {"README.md"} <= linked
