@@ -1,4 +1,4 @@
-"""Dev and test: loss and perplexity by teacher forcing, BLEU by real beam search (§6.1)."""
+"""Evaluation on test sets: loss and perplexity by teacher forcing, BLEU by beam search (§6.1)."""
 
 import dataclasses
 import math
@@ -18,10 +18,12 @@ from trainer.inference.translator import Translator
 
 
 @dataclasses.dataclass(frozen=True)
-class Scores:
-    """Corpus scores of translations.
+class BleuScore:
+    """BLEU of a corpus.
 
-    sacrebleu: BLEU, 0 to 100. signature: of sacreBLEU, to be given wherever the score is.
+    sacrebleu: 0 to 100.
+    signature: sacreBLEU's description of the metric, to be published with the score.
+    sentences: their number.
     """
 
     sacrebleu: float
@@ -32,20 +34,20 @@ class Scores:
 def evaluate_loss(
     models: Sequence[Transformer], dataset: Dataset, split: str, *, tokens_per_batch: int = 4_096
 ) -> dict[str, float]:
-    """Computes the plain cross-entropy of a split and its perplexity, per subword.
+    """Computes the cross-entropy of a split, without label smoothing, and its perplexity.
 
-    Several models are one, of the average of their probabilities.
+    Several models are an ensemble: their probabilities are averaged.
 
     Args:
-        models: of the dataset's subwords.
+        models: with the subwords of the dataset.
         dataset: what is scored.
         split: train, dev or test.
-        tokens_per_batch: padded target tokens whose logits, of the whole vocabulary, are in memory
-            at once: those of one sentence at least.
+        tokens_per_batch: padded target tokens whose logits, over the whole vocabulary, are in
+            memory at once; a longer sentence is a batch of its own.
 
     Returns:
-        `nll`, nats per target token, end symbols included and not smoothed; `perplexity`, its
-        exponential (Table 3 reports the same, per word-piece).
+        `nll`, nats per target token, end symbols included; `perplexity`, its exponential (per
+        subword, as in Table 3).
     """
     longest = max((max(shard.shape) for shard in dataset.splits[split].shards), default=0)
     tokens = max(tokens_per_batch, longest)
@@ -57,26 +59,33 @@ def evaluate_loss(
 
 @tf.function(reduce_retracing=True, autograph=False)
 def _sum_nll(models: tuple[Transformer, ...], batch: Batch) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns the nats and the number of the real target tokens; traced once for each model."""
+    """Returns the sum of nats and the number of real target tokens; traced once per model."""
     source, target = batch["source"], batch["target"]
     log_probs = average_log_probs([model.token_log_probs(source, target) for model in models])
     return -tf.reduce_sum(log_probs), tf.math.count_nonzero(batch["target"], dtype=tf.float32)
 
 
-def score(translations: Sequence[str], references: Sequence[str]) -> Scores:
-    """Scores raw, detokenised translations with sacreBLEU's defaults (13a, cased)."""
+def score_bleu(translations: Sequence[str], references: Sequence[str]) -> BleuScore:
+    """Computes BLEU of detokenised translations with sacreBLEU's defaults (13a, cased)."""
     bleu = sacrebleu.metrics.BLEU()
     result = bleu.corpus_score(list(translations), [list(references)])
-    return Scores(result.score, str(bleu.get_signature()), len(translations))
+    return BleuScore(result.score, str(bleu.get_signature()), len(translations))
 
 
 def evaluate_bleu(
     translator: Translator, dataset: Dataset, split: str, *, sentences: int = 0
-) -> tuple[Scores, list[dict[str, Any]]]:
-    """Translates a split by beam search and scores it; returns the scores and `translate_set`'s."""
+) -> tuple[BleuScore, list[dict[str, Any]]]:
+    """Translates a split and scores it; returns the score and the rows of `translate_set`.
+
+    Args:
+        translator: translates by beam search.
+        dataset: holds the split as text.
+        split: dev or test.
+        sentences: how many from the beginning; 0 for all.
+    """
     source, references = read_text(dataset, split, sentences=sentences)
     rows = translate_set(translator, source, references)
-    return score([row["translation"] for row in rows], references), rows
+    return score_bleu([row["translation"] for row in rows], references), rows
 
 
 def translate_set(
@@ -85,20 +94,25 @@ def translate_set(
     """Translates a test set.
 
     Returns:
-        per sentence `source`, `reference`, `translation` and `score` (that of the search,
+        a row per sentence: `source`, `reference`, `translation` and `score` (that of
         `Translator.translate`).
     """
     translations = translate_all(translator.translate, source)
     return [
-        {"source": s, "reference": r, "translation": t.text, "score": t.score}
-        for s, r, t in zip(source, references, translations, strict=True)
+        {
+            "source": sentence,
+            "reference": reference,
+            "translation": translation.text,
+            "score": translation.score,
+        }
+        for sentence, reference, translation in zip(source, references, translations, strict=True)
     ]
 
 
 def sample_translations(
     translator: Translator, dataset: Dataset, split: str, *, sentences: int
 ) -> list[dict[str, str]]:
-    """Translates sentences spread evenly over a split.
+    """Translates sentences that are spread evenly over a split.
 
     Returns:
         at most `sentences` rows of `source`, `reference` and `translation`.

@@ -5,7 +5,7 @@ TensorFlow and TensorFlow Text.
 """
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,13 @@ from trainer.runtime.startup import silent_stderr
 
 DEFAULT_SIGNATURE = "serving_default"
 WITH_PREFIX = "translate_with_prefix"
+SIGNATURES = {  # with the methods of `Translator`
+    DEFAULT_SIGNATURE: "translate",
+    "translate_nbest": "translate_nbest",
+    WITH_PREFIX: "translate_with_prefix",
+    "score": "score_pairs",
+    "translate_ids": "translate_ids",
+}
 _WARMUP_WORDS = (1, 16, 48)  # lengths of the sentences in a warm-up request
 
 
@@ -46,16 +53,13 @@ class ServedTranslator(tf.Module):
         for name in ("search_best", "search_n_best", "token_log_probs"):
             method = getattr(translator, name)
             setattr(served, name, self._with_stored_weights(method, variables))
-        # Signatures refer to it weakly. A function keeps it alive, and unlike an attribute that
-        # holds a module, is not saved with all its weights.
-        self._keep_alive = lambda: served
-        self.functions = {
-            DEFAULT_SIGNATURE: served.translate,
-            "translate_nbest": served.translate_nbest,
-            WITH_PREFIX: served.translate_with_prefix,
-            "score": served.score_pairs,
-            "translate_ids": served.translate_ids,
-        }
+        # What an attribute holds is saved: all functions, and the translator's own weights. A
+        # lambda is not, and keeps the translator alive, which its methods refer to weakly.
+        self._get_translator = lambda: served
+
+    def function(self, signature: str) -> tf.types.experimental.PolymorphicFunction:
+        """Returns the function of a signature."""
+        return getattr(self._get_translator(), SIGNATURES[signature])
 
     def _with_stored_weights(
         self, method: tf.types.experimental.PolymorphicFunction, variables: list[keras.Variable]
@@ -75,26 +79,33 @@ class ServedTranslator(tf.Module):
         return call_with_weights
 
 
-def save_translator(translator: Translator, directory: Path, *, weights: str) -> None:
+def save_translator(
+    translator: Translator,
+    directory: Path,
+    *,
+    weights: str,
+    signatures: Collection[str] = tuple(SIGNATURES),
+) -> None:
     """Writes a SavedModel, with the warm-up requests of TF Serving.
 
     Args:
         translator: a trained model.
         directory: does not exist yet.
         weights: the type in which weights are stored, "float32", "bfloat16" or "float16".
+        signatures: those to save; each that searches takes seconds to trace.
     """
     served = ServedTranslator(translator, weights)
-    tf.saved_model.save(served, str(directory), signatures=served.functions)
+    functions = {name: served.function(name) for name in signatures}
+    tf.saved_model.save(served, str(directory), signatures=functions)
     sentences = tf.constant([" ".join(["a"] * words) for words in _WARMUP_WORDS])
-    requests = warmup.warmup_requests(
-        {
-            DEFAULT_SIGNATURE: {"text": sentences},
-            "translate_nbest": {"text": sentences},
-            WITH_PREFIX: {"text": sentences, "prefix": sentences},
-            "score": {"text": sentences, "translation": sentences},
-            "translate_ids": {"tokens": tf.constant([[END_ID]])},
-        }
-    )
+    inputs = {
+        DEFAULT_SIGNATURE: {"text": sentences},
+        "translate_nbest": {"text": sentences},
+        WITH_PREFIX: {"text": sentences, "prefix": sentences},
+        "score": {"text": sentences, "translation": sentences},
+        "translate_ids": {"tokens": tf.constant([[END_ID]])},
+    }
+    requests = warmup.warmup_requests({name: inputs[name] for name in signatures})
     path = directory / warmup.PATH
     path.parent.mkdir()
     write_atomically(str(path), requests)

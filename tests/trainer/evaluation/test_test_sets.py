@@ -1,31 +1,24 @@
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 import sacrebleu
 import tensorflow as tf
 
-from model.config import SearchConfig
 from model.transformer import Transformer
 from pipeline.dataset.schema import Dataset, parse_example, read_records
 from trainer.data.raw_text import read_text
-from trainer.evaluation.test_sets import evaluate_bleu, evaluate_loss, score
-from trainer.inference.tokenization import load_text_ops
+from trainer.evaluation.test_sets import evaluate_bleu, evaluate_loss, score_bleu
 from trainer.inference.translator import Translator
-from trainer.training.train_step import TrainingModel
-
-MakeTrainingModel = Callable[..., TrainingModel]
 
 
-@pytest.fixture
-def transformer(make_training_model: MakeTrainingModel) -> Transformer:
-    return make_training_model().transformer
+@pytest.fixture(scope="module")
+def transformer(translator: Translator) -> Transformer:
+    return translator.transformer
 
 
 def test_the_score_is_that_of_sacrebleu() -> None:
     translations = ["The dog sleeps .", "a cat, and a hat"]
     references = ["The dog sleeps.", "a cat and the hat"]
-    received = score(translations, references)
+    received = score_bleu(translations, references)
     assert received.sacrebleu == sacrebleu.corpus_bleu(translations, [references]).score
     assert received.sentences == 2
     assert received.signature.startswith("nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:")
@@ -33,13 +26,13 @@ def test_the_score_is_that_of_sacrebleu() -> None:
 
 def test_bleu_of_a_sentence_worked_out_by_hand() -> None:
     # n-gram precisions 5/6, 4/5, 3/4, 2/3 of equal lengths: (5/6 · 4/5 · 3/4 · 2/3)^(1/4).
-    received = score(["a b c d e x"], ["a b c d e f"])
+    received = score_bleu(["a b c d e x"], ["a b c d e f"])
     assert received.sacrebleu == pytest.approx(100 * (1 / 3) ** 0.25)
 
 
 def test_bleu_is_cased() -> None:
-    assert score(["a b c d e"], ["a b c d e"]).sacrebleu == pytest.approx(100)
-    assert score(["A b c d e"], ["a b c d e"]).sacrebleu < 80
+    assert score_bleu(["a b c d e"], ["a b c d e"]).sacrebleu == pytest.approx(100)
+    assert score_bleu(["A b c d e"], ["a b c d e"]).sacrebleu < 80
 
 
 def nll_of(transformer: Transformer, source: list[int], target: list[int]) -> float:
@@ -82,16 +75,12 @@ def test_text_is_read_line_by_line(tiny_dataset: Dataset) -> None:
     assert read_text(tiny_dataset, "dev", sentences=3) == (source[:3], target[:3])
 
 
-def test_bleu_is_of_what_the_translator_says(
-    tiny_dataset: Dataset, transformer: Transformer
-) -> None:
-    ops = load_text_ops(tiny_dataset.path("subwords.model"))
-    translator = Translator(transformer, ops, ops, SearchConfig(beam_size=1, extra_length=2))
+def test_bleu_is_of_what_the_translator_says(tiny_dataset: Dataset, translator: Translator) -> None:
     scores, rows = evaluate_bleu(translator, tiny_dataset, "dev", sentences=5)
     source, references = read_text(tiny_dataset, "dev", sentences=5)
     assert [row["source"] for row in rows] == source
     assert [row["reference"] for row in rows] == references
-    assert scores == score([row["translation"] for row in rows], references)
+    assert scores == score_bleu([row["translation"] for row in rows], references)
     single = translator.translate(tf.constant(source[2:3]))
     assert rows[2]["translation"] == single["translation"].numpy()[0].decode()
     assert rows[2]["score"] == pytest.approx(float(single["score"][0]), rel=1e-4)

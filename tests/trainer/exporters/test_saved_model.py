@@ -60,15 +60,15 @@ def test_the_folder_of_versions_is_not_one_of_them(tmp_path: Path) -> None:
 def test_bfloat16_weights_take_half_the_room_and_translate_alike(
     translator: Translator, saved_model: Path, tmp_path: Path
 ) -> None:
-    save_translator(translator, tmp_path / "half", weights="bfloat16")
+    save_translator(translator, tmp_path / "half", weights="bfloat16", signatures=["score"])
     ratio = weight_bytes(tmp_path / "half") / weight_bytes(saved_model)
     assert ratio == pytest.approx(0.5, abs=0.06)  # and the index
     text, translation = tf.constant(["Why?"] * 2), tf.constant(["Warum?", "Nein."])
     half = load_saved_model(str(tmp_path / "half"), "score")
-    given = half(text=text, translation=translation)["log_probability"].numpy()
+    received = half(text=text, translation=translation)["log_probability"].numpy()
     exact = translator.score_pairs(text, translation)["log_probability"].numpy()
-    np.testing.assert_allclose(given, exact, rtol=0.05)
-    assert (given != exact).all()
+    np.testing.assert_allclose(received, exact, rtol=0.05)
+    assert (received != exact).all()
 
 
 def test_an_ensemble_is_saved_whole(translator: Translator, tmp_path: Path) -> None:
@@ -78,12 +78,14 @@ def test_an_ensemble_is_saved_whole(translator: Translator, tmp_path: Path) -> N
         translator.transformer, translator.source_ops, translator.target_ops, translator.search,
         [other],
     )  # fmt: skip
-    save_translator(ensemble, tmp_path / "model", weights="float32")
+    signatures = ["serving_default"]
+    save_translator(ensemble, tmp_path / "model", weights="float32", signatures=signatures)
     loaded = load_saved_model(str(tmp_path / "model"))
-    received, alone = (translate_all(each, SENTENCES) for each in (loaded, translator.translate))
-    for one, wanted in zip(received, translate_all(ensemble.translate, SENTENCES), strict=True):
-        assert one.text == wanted.text
-        assert one.score == pytest.approx(wanted.score, rel=1e-5)
+    received, alone = (translate_all(call, SENTENCES) for call in (loaded, translator.translate))
+    expected = translate_all(ensemble.translate, SENTENCES)
+    for translation, wanted in zip(received, expected, strict=True):
+        assert translation.text == wanted.text
+        assert translation.score == pytest.approx(wanted.score, rel=1e-5)
     assert received[0].score != pytest.approx(alone[0].score, rel=1e-3)
 
 

@@ -1,12 +1,15 @@
 """Attention is that of the translation which the model gives."""
 
 import dataclasses
+import shutil
 
 import numpy as np
 import pytest
 
 from model.attention_maps import AttentionMaps
 from model.config import SearchConfig
+from pipeline.dataset.schema import SIDES, Dataset
+from trainer.config import TrainingConfig
 from trainer.inference.batching import translate_all
 from trainer.inference.sentence_attention import (
     END,
@@ -16,33 +19,38 @@ from trainer.inference.sentence_attention import (
     attention_image,
 )
 from trainer.inference.translator import Translator, make_transformer, make_translator
-from trainer.runs.run_directory import Run
+from trainer.runs.run_directory import Run, configure_run
 
 SENTENCES = ["The old dog sleeps.", "Why?"]
 HEADS = 2
 
 
-@pytest.fixture
-def translator(tiny_run: Run) -> Translator:
-    search = SearchConfig(beam_size=2, extra_length=3)
-    return make_translator(dataclasses.replace(tiny_run, search=search), make_transformer(tiny_run))
-
-
-@pytest.fixture
-def seen(tiny_run: Run, translator: Translator) -> list[SentenceAttention]:
-    return attend_to_sentences(tiny_run, translator, SENTENCES)
+@pytest.fixture(scope="module")
+def attended(
+    tiny_dataset: Dataset, translator: Translator, tmp_path_factory: pytest.TempPathFactory
+) -> list[SentenceAttention]:
+    training = TrainingConfig(
+        dataset_dir=str(tiny_dataset.directory), run_dir=str(tmp_path_factory.mktemp("run"))
+    )
+    config = translator.transformer.config
+    run = configure_run(config, training, translator.search, tiny_dataset)
+    for side in SIDES:
+        shutil.copy(tiny_dataset.path(run.data.vocabularies[side].path), run.subwords_path(side))
+    return attend_to_sentences(run, translator, SENTENCES)
 
 
 def test_sentences_come_with_the_translation_that_is_attended_for(
-    translator: Translator, seen: list[SentenceAttention]
+    translator: Translator, attended: list[SentenceAttention]
 ) -> None:
     translations = translate_all(translator.translate, SENTENCES)
-    assert [each.text for each in seen] == SENTENCES
-    assert [each.translation for each in seen] == [each.text for each in translations]
-    for each in seen:
-        assert "".join(each.source[:-1]).replace("▁", " ").strip() == each.text
-        assert each.source[-1] == each.target[-1] == END
-        assert each.target_read == [START, *each.target[:-1]]
+    assert [sentence.text for sentence in attended] == SENTENCES
+    assert [sentence.translation for sentence in attended] == [
+        translation.text for translation in translations
+    ]
+    for sentence in attended:
+        assert "".join(sentence.source[:-1]).replace("▁", " ").strip() == sentence.text
+        assert sentence.source[-1] == sentence.target[-1] == END
+        assert sentence.target_read == [START, *sentence.target[:-1]]
 
 
 def test_a_sentence_is_cut_where_the_translation_s_source_is(
@@ -50,22 +58,22 @@ def test_a_sentence_is_cut_where_the_translation_s_source_is(
 ) -> None:
     search = SearchConfig(beam_size=2, extra_length=3, max_source_length=4)
     run = dataclasses.replace(tiny_run, search=search)
-    (seen,) = attend_to_sentences(
+    (sentence,) = attend_to_sentences(
         run, make_translator(run, make_transformer(run)), ["The old dog sleeps."]
     )
-    assert len(seen.source) == 4
-    assert seen.source[-1] == END
-    assert seen.maps.encoder.shape == (1, HEADS, 4, 4)
+    assert len(sentence.source) == 4
+    assert sentence.source[-1] == END
+    assert sentence.maps.encoder.shape == (1, HEADS, 4, 4)
     assert "--max_source_length" in caplog.text
 
 
-def test_weights_belong_to_the_subwords(seen: list[SentenceAttention]) -> None:
-    for each in seen:
-        source, target = len(each.source), len(each.target)
-        assert each.maps.encoder.shape == (1, HEADS, source, source)
-        assert each.maps.decoder.shape == (1, HEADS, target, target)
-        assert each.maps.memory.shape == (1, HEADS, target, source)
-        for weights in each.maps:
+def test_weights_belong_to_the_subwords(attended: list[SentenceAttention]) -> None:
+    for sentence in attended:
+        source, target = len(sentence.source), len(sentence.target)
+        assert sentence.maps.encoder.shape == (1, HEADS, source, source)
+        assert sentence.maps.decoder.shape == (1, HEADS, target, target)
+        assert sentence.maps.memory.shape == (1, HEADS, target, source)
+        for weights in sentence.maps:
             np.testing.assert_allclose(weights.sum(axis=-1), 1.0, atol=1e-5)
 
 
