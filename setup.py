@@ -17,6 +17,7 @@ PIPELINE = (
     "google-crc32c",
     "numpy",
     "pyarrow",
+    "regex",
     "sentencepiece",
     "tqdm",
     "zstandard",

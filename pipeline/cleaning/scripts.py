@@ -1,77 +1,71 @@
-"""Scripts of letters and languages: enough of Unicode to notice text in the wrong alphabet.
+"""Scripts of letters and languages: enough of Unicode to notice text in the wrong alphabet."""
 
-The standard library knows no script property, but a letter's Unicode name begins with its script:
-"CYRILLIC SMALL LETTER A", "HANGUL SYLLABLE GA", "CJK UNIFIED IDEOGRAPH-4E00".
-"""
-
-import collections
 import functools
 import unicodedata
 
-_LATIN = frozenset({"LATIN"})
-_SCRIPTS = {
-    "ARABIC": "ar ckb fa ks ps sd ug ur",
-    "ARMENIAN": "hy",
-    "BENGALI": "as bn",
-    "CJK": "ja ko lzh yue zh",
-    "CYRILLIC": "be bg kk ky mk mn os ru sr tg tt uk",
-    "DEVANAGARI": "bho hi mai mr ne sa",
-    "ETHIOPIC": "am ti",
-    "GEORGIAN": "ka",
-    "GREEK": "el grc",
-    "GUJARATI": "gu",
-    "GURMUKHI": "pa",
-    "HANGUL": "ko",
-    "HEBREW": "he yi",
-    "HIRAGANA": "ja",
-    "KANNADA": "kn",
-    "KATAKANA": "ja",
-    "KHMER": "km",
-    "LAO": "lo",
-    "LATIN": "sr",
-    "MALAYALAM": "ml",
-    "MYANMAR": "my",
-    "ORIYA": "or",
-    "SINHALA": "si",
-    "TAMIL": "ta",
-    "TELUGU": "te",
-    "THAI": "th",
-    "TIBETAN": "bo dz",
+import regex
+
+_LATIN = frozenset({"Latin"})
+# Unicode script property values (UAX #24), and the languages written in each.
+_LANGUAGES = {
+    "Arabic": "ar ckb fa ks ps sd ug ur",
+    "Armenian": "hy",
+    "Bengali": "as bn",
+    "Cyrillic": "be bg kk ky mk mn os ru sr tg tt uk",
+    "Devanagari": "bho hi mai mr ne sa",
+    "Ethiopic": "am ti",
+    "Georgian": "ka",
+    "Greek": "el grc",
+    "Gujarati": "gu",
+    "Gurmukhi": "pa",
+    "Han": "ja ko lzh yue zh",
+    "Hangul": "ko",
+    "Hebrew": "he yi",
+    "Hiragana": "ja",
+    "Kannada": "kn",
+    "Katakana": "ja",
+    "Khmer": "km",
+    "Lao": "lo",
+    "Latin": "sr",
+    "Malayalam": "ml",
+    "Myanmar": "my",
+    "Oriya": "or",
+    "Sinhala": "si",
+    "Tamil": "ta",
+    "Telugu": "te",
+    "Thai": "th",
+    "Tibetan": "bo dz",
 }
-_LETTERS = frozenset({"Lu", "Ll", "Lt", "Lo"})  # not Lm: modifiers belong to no one script
+_LETTER = r"[\p{Lu}\p{Ll}\p{Lt}\p{Lo}]"  # not Lm: modifier letters belong to no one script
+_LETTERS = regex.compile(_LETTER)
 
 
 def scripts_of(language: str) -> frozenset[str]:
     """Returns the scripts of a language code such as "ja" or "pt-BR"; Latin if not listed here."""
     primary = primary_code(language)
-    scripts = {name for name, languages in _SCRIPTS.items() if primary in languages.split()}
+    scripts = {name for name, languages in _LANGUAGES.items() if primary in languages.split()}
     return frozenset(scripts) or _LATIN
 
 
 def primary_code(language: str) -> str:
-    """Returns a language code without script and region. Example: "pt" of "pt-BR"."""
+    """Returns a language code without script and region. Example: "pt" for "pt-BR"."""
     return language.lower().replace("_", "-").partition("-")[0]
 
 
 def script_share(text: str, scripts: frozenset[str]) -> float:
     """Returns the share of a text's letters that belong to `scripts`; 1 if it has no letters.
 
-    Example: `script_share("Café в 9", frozenset({"LATIN"}))` is 4 / 5.
+    Example: `script_share("Café в 9", frozenset({"Latin"}))` is 4 / 5.
     """
     if text.isascii() and scripts == _LATIN:
         return 1.0
-    letters = collections.Counter[bool]()
-    for character, count in collections.Counter(text).items():
-        script = _script_of(character)
-        if script is not None:
-            letters[script in scripts] += count
-    return letters[True] / letters.total() if letters else 1.0
+    text = unicodedata.normalize("NFKC", text)  # "ﬁ", "Ａ" and "ª" are Latin
+    letters = len(_LETTERS.findall(text))
+    return len(_letters_of(scripts).findall(text)) / letters if letters else 1.0
 
 
-@functools.lru_cache(maxsize=1 << 16)
-def _script_of(character: str) -> str | None:
-    """Returns the first word of a letter's name; None for what is no letter."""
-    plain = unicodedata.normalize("NFKC", character)[0]  # "ﬁ", "Ａ" and "ª" are Latin
-    if unicodedata.category(plain) not in _LETTERS:
-        return None
-    return unicodedata.name(plain, "UNKNOWN").split(" ")[0]
+@functools.cache
+def _letters_of(scripts: frozenset[str]) -> "regex.Pattern[str]":
+    """Returns a pattern of one letter of any of the scripts."""
+    properties = "".join(rf"\p{{Script={name}}}" for name in sorted(scripts))
+    return regex.compile(f"[{_LETTER}&&[{properties}]]", regex.VERSION1)

@@ -2,7 +2,7 @@ import pytest
 
 from pipeline.cleaning.scripts import script_share, scripts_of
 
-LATIN = frozenset({"LATIN"})
+LATIN = frozenset({"Latin"})
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ LATIN = frozenset({"LATIN"})
         ("vi", "Tiếng Việt có dấu."),
     ],
 )
-def test_text_is_wholly_in_the_scripts_of_its_language(language: str, text: str) -> None:
+def test_text_is_entirely_in_the_scripts_of_its_language(language: str, text: str) -> None:
     assert script_share(text, scripts_of(language)) == 1.0
 
 
@@ -33,7 +33,7 @@ def test_text_is_wholly_in_the_scripts_of_its_language(language: str, text: str)
     ("text", "share"),
     [("Café в 9", 0.8), ("чай", 0.0), ("ab аб", 0.5), ("12 – 34 % ☕👩‍👧", 1.0), ("", 1.0)],
 )
-def test_the_share_is_of_letters_alone(text: str, share: float) -> None:
+def test_share_counts_letters_only(text: str, share: float) -> None:
     assert script_share(text, LATIN) == share
 
 
