@@ -1,1 +1,1 @@
-"""What exists only while a model learns or is measured, and the four entry points."""
+"""Training, evaluation and export: what exists only while a model is trained or measured."""

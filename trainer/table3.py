@@ -1,15 +1,15 @@
-"""Prints Table 3 of the paper, our parameter counts beside the paper's.
+"""Prints Table 3 of the paper, with our parameter counts beside the paper's.
 
     python -m trainer.table3
 
-Every row is a flagfile of configs/, so run it where that folder is. Perplexity per subword and BLEU
-are the paper's, on newstest2013. Parameters are in millions: the paper's, those of our model, and
-by how much ours is off; then both counts less those of base, where d_model is the same and so the
-embedding too. Training FLOPs are those of Table 2, and those that the paper's formula gives: hours
-· 8 GPUs · 9.5 TFLOP a second. A dash is what the paper does not say.
+Each row is a flagfile of configs/, so run it in the folder that contains configs/. Perplexity per
+subword and BLEU are the paper's, on newstest2013. Parameters are in millions: the paper's count,
+ours, and our relative error; then the difference of each from base, where d_model and thus the
+embedding is the same. Training FLOPs are those of Table 2, and those of the paper's formula: hours
+· 8 GPUs · 9.5 TFLOP/s. A dash marks what the paper does not report.
 
-The paper has "about 37000" subwords. With 37,000 every count comes out within 5 % but that of 2
-layers, and with --vocabulary_size=41100 all but big's are the paper's to the million.
+The paper has "about 37000" subwords. With 37,000, all counts are within 5 % of the paper's except
+that of 2 layers; with --vocabulary_size=41100, all except big's agree to the million.
 """
 
 import dataclasses

@@ -1,13 +1,13 @@
-"""Trains a Transformer on a dataset directory, and goes on where it was stopped.
+"""Trains a Transformer on a dataset directory, and resumes an interrupted run.
 
     python -m pipeline.preprocess --runner=DirectRunner --output_dir=data/demo
     python -m trainer.task --flagfile=configs/demo.flags
 
 Trains on all visible GPUs, or on the CPU; with TF_CONFIG, on several machines that run the same
-command. `--dry_run` tells beforehand whether it fits into memory and how long it takes. The run
-directory then holds checkpoints, TensorBoard files, metrics.jsonl, the average of the last
-checkpoints, and its scores on dev. The same command again continues an interrupted run exactly,
-and does nothing to a finished one.
+command. `--dry_run` estimates memory and time beforehand. The run directory receives checkpoints,
+TensorBoard files, metrics.jsonl, the averaged weights, and their scores on dev, which are also
+printed. The same command continues an interrupted run exactly, and trains a finished one no
+further.
 """
 
 from absl import logging
@@ -19,28 +19,27 @@ from trainer.config import TrainingConfig
 from trainer.runtime.startup import start_tensorflow
 
 
-def main(_: list[str]) -> int:
-    """Reads the flags, trains, and returns the exit code."""
+def main(_: list[str]) -> None:
+    """Reads the flags, trains, and prints the result."""
     training = cli.config_from_flags(TrainingConfig)
     transformer = cli.config_from_flags(TransformerConfig)
     search = cli.config_from_flags(SearchConfig)
     dataset = load_dataset(training.dataset_dir)
 
-    # Starting TensorFlow takes seconds: mistakes in flags and data are reported before.
+    # Imported only now: mistakes in flags and data are reported without waiting for TensorFlow.
     start_tensorflow(for_training=training)
-    from trainer.runtime.damage import damage_explained
-    from trainer.runtime.error_messages import failures_explained
+    from trainer.runtime.error_messages import explain_dataset_errors, explain_training_errors
     from trainer.training.dry_run import estimate_training
+    from trainer.training.finalize import format_result
     from trainer.training.loop import train
 
-    with damage_explained(dataset), failures_explained(training):
+    with explain_dataset_errors(dataset), explain_training_errors(training):
         if training.dry_run:
             print(estimate_training(transformer, training, search, dataset))
-            return 0
-        finished = train(transformer, training, search, dataset)
-    if not finished:
-        logging.info("run the same command again to go on")
-    return 0
+        elif train(transformer, training, search, dataset):
+            print(format_result(training.run_dir))
+        else:
+            logging.info("run the same command again to go on")
 
 
 if __name__ == "__main__":

@@ -83,10 +83,11 @@ def test_a_terminated_run_saves_a_checkpoint_and_exits_0(
         assert process.poll() is None, process.communicate()[1]
         time.sleep(0.02)
     process.send_signal(signal.SIGTERM)
-    _, stderr = process.communicate(timeout=300)
+    stdout, stderr = process.communicate(timeout=300)
     assert process.returncode == 0, stderr
     assert "SIGTERM" in stderr
     assert "same command again" in stderr
+    assert stdout == ""
     (checkpoint,) = (tmp_path / "run" / "checkpoints").iterdir()
     assert json.loads((checkpoint / "checkpoint.json").read_text())["interim"]
 
@@ -110,6 +111,7 @@ def test_a_finished_run_is_left_alone(trained: Path, text_dataset: Path) -> None
     result = call("trainer.task", *training_flags(text_dataset, trained))
     assert result.returncode == 0
     assert "is finished" in result.stderr
+    assert result.stdout.startswith("dev: BLEU ")  # nothing but the result
     assert (trained / "train.json").stat().st_mtime_ns == before
 
 

@@ -73,16 +73,14 @@ def tiny_run(make_run: Callable[..., Run], tiny_dataset: Dataset) -> Run:
 
 
 @pytest.fixture
-def make_training_model(
-    make_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
-) -> "Callable[..., TrainingModel]":
-    """Makes a tiny training model from an architecture and settings of `TrainingConfig`."""
+def make_training_model(make_run: Callable[..., Run]) -> "Callable[..., TrainingModel]":
+    """Creates a tiny training model from an architecture and settings of `TrainingConfig`."""
     from trainer.training import loop
 
     def make(
         transformer: TransformerConfig = TINY, *, parts_at_once: int = 1, **settings: Any
     ) -> "TrainingModel":
-        monkeypatch.setattr(loop, "parts_at_once", lambda _: parts_at_once)
-        return loop.make_training_model(make_run(transformer, **settings))
+        run = make_run(transformer, **settings)
+        return loop.make_training_model(run, parts_at_once=parts_at_once)
 
     return make

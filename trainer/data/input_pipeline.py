@@ -2,12 +2,13 @@
 
 Each bucket is an endless stream of its rows, epoch after epoch, cut into full batches; a schedule
 says from which bucket the next batch comes. Epoch e holds, of a bucket with R rows and batches of
-B, the batches numbered ⌊e·R/B⌋ to ⌊(e+1)·R/B⌋ - 1 in shuffled order, so that nothing is dropped,
-no batch is short, and the position of any step can be computed: resuming at step n gives the very
-batches that an uninterrupted run sees from n on.
+B, the batches numbered ⌊e·R/B⌋ to ⌊(e+1)·R/B⌋ - 1 in shuffled order. So no row is dropped, no
+batch is short, and the position of any step can be computed: a run resumed at step n sees the same
+batches as an uninterrupted run.
 """
 
 import dataclasses
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -18,17 +19,15 @@ from pipeline.dataset.schema import Dataset, Shard
 
 Batch = dict[str, tf.Tensor]  # "source" and "target", int32 [rows, tokens of a row]
 
-_SHARDS_READ_TOGETHER = 16
-_SHUFFLE_ROWS = 16_384  # per bucket; shards are in random order already
-
 
 @dataclasses.dataclass(frozen=True)
 class Bucket:
-    """Rows of one shape, each of one or more pairs, and how they are batched.
+    """Rows of one shape, each packing one or more pairs, and how they are batched.
 
     shape: source and target tokens of a row.
-    rows: in the split.
-    batch_size: rows in a global batch, a multiple of the number of its parts.
+    rows: number of rows in the split.
+    batch_size: rows of a global batch, a multiple of its number of parts.
+    shards: paths of the TFRecord files.
     """
 
     shape: tuple[int, int]
@@ -50,12 +49,11 @@ def make_buckets(
         dataset: a complete dataset.
         split: "train", "dev" or "test".
         tokens_per_batch: padded tokens of a global batch, on each side.
-        parts: equal parts that a batch is computed in, replicas × accumulation; each batch size is
-            a multiple of it.
+        parts: equal parts in which a batch is computed, replicas × accumulation.
 
     Raises:
-        UserError: if the split has no pairs, a batch does not hold one row for each part, or
-            TensorFlow cannot read where the dataset lies.
+        UserError: if the split has no pairs, a batch has less than one row for each part, or
+            TensorFlow cannot read the dataset's file system.
     """
     _require_readable(dataset.directory)
     shards: dict[tuple[int, int], list[Shard]] = {}
@@ -69,7 +67,7 @@ def make_buckets(
     if tokens_per_batch < longest * parts:
         raise UserError(
             f"--tokens_per_batch={tokens_per_batch} does not hold one sentence of {longest} "
-            f"tokens for each of its {parts} part(s), devices × --gradient_accumulation; give at "
+            f"tokens for each of its {parts} part(s), devices × --gradient_accumulation; set at "
             f"least {longest * parts}"
         )
     return [
@@ -83,8 +81,24 @@ def make_buckets(
     ]
 
 
-def training_batches(buckets: list[Bucket], *, seed: int, first_step: int = 0) -> tf.data.Dataset:
-    """Streams global batches without end, from `first_step` (counted from 0) on."""
+def training_batches(
+    buckets: list[Bucket],
+    *,
+    seed: int,
+    first_step: int = 0,
+    shuffle_rows: int = 16_384,
+    parallel_shards: int = 16,
+) -> tf.data.Dataset:
+    """Streams global batches without end.
+
+    Args:
+        buckets: the buckets to draw from.
+        seed: of the order.
+        first_step: number of the first batch, counted from 0.
+        shuffle_rows: size of a bucket's shuffle buffer, rows. The shards' rows are in random order
+            already.
+        parallel_shards: shards of a bucket that are read in turn.
+    """
     epoch, batches_into_epoch = _find_epoch(buckets, first_step)
     schedule = tf.data.Dataset.range(epoch, np.iinfo(np.int64).max).flat_map(
         lambda e: tf.data.Dataset.from_tensor_slices(_epoch_schedule(buckets, seed, e))
@@ -95,6 +109,8 @@ def training_batches(buckets: list[Bucket], *, seed: int, first_step: int = 0) -
             bucket,
             seed=seed + 1 + i,
             first_batch=bucket.batches_before(epoch) + int((done == i).sum()),
+            shuffle_rows=shuffle_rows,
+            parallel_shards=parallel_shards,
         )
         for i, bucket in enumerate(buckets)
     ]
@@ -103,7 +119,7 @@ def training_batches(buckets: list[Bucket], *, seed: int, first_step: int = 0) -
 
 
 def evaluation_batches(buckets: list[Bucket]) -> tf.data.Dataset:
-    """Streams every row once, in order; the last batch of a bucket may be smaller."""
+    """Streams every row once, in order; a bucket's last batch may be smaller."""
     streams = [
         tf.data.TFRecordDataset(list(bucket.shards))
         .batch(bucket.batch_size)
@@ -111,7 +127,7 @@ def evaluation_batches(buckets: list[Bucket]) -> tf.data.Dataset:
         for bucket in buckets
     ]
     choices = np.repeat(
-        np.arange(len(buckets)), [-(-bucket.rows // bucket.batch_size) for bucket in buckets]
+        np.arange(len(buckets)), [math.ceil(bucket.rows / bucket.batch_size) for bucket in buckets]
     )
     return tf.data.Dataset.choose_from_datasets(
         streams, tf.data.Dataset.from_tensor_slices(choices)
@@ -119,12 +135,12 @@ def evaluation_batches(buckets: list[Bucket]) -> tf.data.Dataset:
 
 
 def steps_per_epoch(buckets: list[Bucket]) -> float:
-    """Returns how many global batches hold every pair once, on average over epochs."""
+    """Returns the number of global batches in an epoch, averaged over epochs."""
     return sum(bucket.rows / bucket.batch_size for bucket in buckets)
 
 
 def distribute(batches: tf.data.Dataset, strategy: tf.distribute.Strategy) -> object:
-    """Deals each global batch out to the strategy's replicas, an equal slice to each."""
+    """Divides each global batch into equal slices, one for each of the strategy's replicas."""
 
     def make(context: tf.distribute.InputContext) -> tf.data.Dataset:
         replicas = context.num_replicas_in_sync
@@ -147,13 +163,13 @@ def _require_readable(directory: str) -> None:
     scheme, mark, _ = directory.partition("://")
     if mark and scheme not in tf.io.gfile.get_registered_schemes():
         raise UserError(
-            f"{directory}: TensorFlow here does not read {scheme}://; copy the dataset to a local "
-            "folder and give that as --dataset_dir"
+            f"{directory}: this TensorFlow does not read {scheme}://; copy the dataset to a local "
+            "folder and set that as --dataset_dir"
         )
 
 
 def _find_epoch(buckets: list[Bucket], step: int) -> tuple[int, int]:
-    """Returns the epoch that holds batch `step`, and how many of its batches come before."""
+    """Returns the epoch that contains batch `step`, and the batch's place in that epoch."""
     epoch = int(step / steps_per_epoch(buckets))
     while _batches_before(buckets, epoch + 1) <= step:
         epoch += 1
@@ -176,8 +192,10 @@ def _epoch_schedule(buckets: list[Bucket], seed: int, epoch: int | tf.Tensor) ->
     return tf.random.experimental.stateless_shuffle(ordered, seed=tf.stack([seed, epoch]))
 
 
-def _bucket_stream(bucket: Bucket, *, seed: int, first_batch: int) -> tf.data.Dataset:
-    """Streams a bucket's batches without end, from number `first_batch` on."""
+def _bucket_stream(
+    bucket: Bucket, *, seed: int, first_batch: int, shuffle_rows: int, parallel_shards: int
+) -> tf.data.Dataset:
+    """Streams a bucket's batches without end, starting at number `first_batch`."""
     epoch, rows_done = divmod(first_batch * bucket.batch_size, bucket.rows)
     shards = tf.constant(bucket.shards)
 
@@ -185,9 +203,9 @@ def _bucket_stream(bucket: Bucket, *, seed: int, first_batch: int) -> tf.data.Da
         order = tf.random.experimental.stateless_shuffle(shards, seed=tf.stack([seed, epoch]))
         rows = tf.data.Dataset.from_tensor_slices(order).interleave(
             tf.data.TFRecordDataset,
-            cycle_length=min(_SHARDS_READ_TOGETHER, len(bucket.shards)),
+            cycle_length=min(parallel_shards, len(bucket.shards)),
         )
-        rows = rows.shuffle(min(_SHUFFLE_ROWS, bucket.rows), seed=seed + epoch)
+        rows = rows.shuffle(min(shuffle_rows, bucket.rows), seed=seed + epoch)
         return rows.skip(tf.where(epoch == first_epoch, skipped, tf.zeros_like(skipped)))
 
     first_epoch, skipped = tf.constant(epoch, tf.int64), tf.constant(rows_done, tf.int64)
@@ -200,7 +218,7 @@ def _bucket_stream(bucket: Bucket, *, seed: int, first_batch: int) -> tf.data.Da
 
 
 def _parser(shape: tuple[int, int]) -> Callable[[tf.Tensor], Batch]:
-    """Makes the function from serialized rows, string `[B]`, to int32 `[B, S]` and `[B, T]`."""
+    """Returns the function from serialized rows, string `[B]`, to int32 `[B, S]` and `[B, T]`."""
     lengths = dict(zip(("source", "target"), shape, strict=True))
     features = {name: tf.io.RaggedFeature(tf.int64, row_splits_dtype=tf.int64) for name in lengths}
 

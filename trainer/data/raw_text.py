@@ -1,10 +1,10 @@
-"""The raw text of dev and test, which is translated and compared with."""
+"""The raw text of dev and test: sources to translate, and their references."""
 
 from pipeline.dataset.schema import Dataset, read_lines
 
 
 def read_text(dataset: Dataset, split: str, *, sentences: int = 0) -> tuple[list[str], list[str]]:
-    """Returns the raw source and target lines of a split; the first `sentences` if not 0."""
+    """Returns the raw source and target lines of a split: the first `sentences`, or all for 0."""
     part = dataset.splits[split]
     source = read_lines(dataset.path(part.source_text or ""))
     target = read_lines(dataset.path(part.target_text or ""))

@@ -113,7 +113,7 @@ def evaluate_run(
     start_tensorflow(for_search=True)
     from trainer.evaluation.test_sets import evaluate_loss, translate_set
     from trainer.inference.translator import load_translator
-    from trainer.runtime.damage import damage_explained
+    from trainer.runtime.error_messages import explain_dataset_errors
 
     translator, checkpoint = load_translator(run, models, search)
     weights = EvaluatedWeights(
@@ -126,7 +126,7 @@ def evaluate_run(
     for name, test_set in test_sets.items():
         losses = {}
         if name in dataset.splits:
-            with damage_explained(dataset):
+            with explain_dataset_errors(dataset):
                 losses = evaluate_loss(translator.models, dataset, name)
         rows = translate_set(translator, test_set.source, test_set.references)
         translations = [row["translation"] for row in rows]

@@ -30,9 +30,10 @@ _ABSENT = "–"
 class Comparison(NamedTuple):
     """A row of Table 3 and our model of the same configuration.
 
-    parameters: ours, in millions.
-    from_base: the paper's and our difference from base, in millions; None if the paper lists no
-        count, or d_model differs and with it the embedding.
+    row: the paper's row.
+    parameters: our count, millions.
+    from_base: the paper's and our difference from base, millions; None if the paper lists no count,
+        or if d_model, and with it the embedding, differs.
     """
 
     row: PaperRow

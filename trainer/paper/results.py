@@ -4,15 +4,15 @@ from typing import NamedTuple
 
 
 class PaperRow(NamedTuple):
-    """A row of Table 3, and of Table 2 for what only that lists; None where neither does.
+    """A row of Table 3, with values of Table 2; None where the paper gives none.
 
     group: the paper's letter of the row, or "base" or "big".
-    flagfile: of the same experiment here.
+    flagfile: our flagfile of the same experiment.
     perplexity: on newstest2013, per subword.
     bleu: on newstest2013.
-    parameters: in millions.
-    train_hours: on 8 P100 (§5.2).
-    train_flops: Table 2.
+    parameters: millions.
+    train_hours: on 8 P100 GPUs (§5.2).
+    train_flops: floating-point operations of the whole training (Table 2).
     """
 
     group: str
@@ -60,10 +60,10 @@ _P100_FLOPS_PER_SECOND = 9.5e12
 
 
 def estimate_paper_flops(hours: float) -> float:
-    """Estimates the floating-point operations of a training as the paper does (§6.1).
+    """Estimates the operations of a whole training as the paper does (§6.1).
 
-    That is time · number of GPUs · what one sustains in single precision, for its 8 P100 at 9.5
-    TFLOP a second: 12 hours are 3.3e18.
+    Time · number of GPUs · sustained single-precision speed of one: 8 P100 at 9.5 TFLOP/s. 12 hours
+    are 3.3e18 operations.
 
     Args:
         hours: training time on the paper's machine.

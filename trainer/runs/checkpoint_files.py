@@ -1,10 +1,10 @@
-"""One checkpoint on disk, in NumPy's own file format.
+"""One checkpoint on disk, in NumPy's file format.
 
-    step-00001000/weights.npz     one array a variable, by its path
-                  state.npz       optimizer and random state, if training is to go on from it
+    step-00001000/weights.npz     one array per variable, by its path
+                  state.npz       optimizer and random state; absent if not meant for resuming
                   checkpoint.json the fields of `Checkpoint`
 
-It is written under another name and renamed, so it exists whole or not at all.
+A checkpoint is written under a temporary name and renamed, so it exists completely or not at all.
 """
 
 import dataclasses
@@ -23,8 +23,8 @@ from pipeline.common.errors import UserError
 from pipeline.common.storage import write_atomically
 
 Arrays = dict[str, np.ndarray]
-_UNFINISHED = (".tmp", ".old")  # what is being written, and what is replaced or deleted
-# What zipfile and NumPy raise of bytes that are not what they were.
+_UNFINISHED = (".tmp", ".old")  # being written; being replaced or deleted
+# What zipfile and NumPy raise for damaged files.
 _DAMAGED = (
     OSError,
     EOFError,
@@ -40,11 +40,12 @@ _DAMAGED = (
 class Checkpoint:
     """A checkpoint on disk.
 
-    step: updates made.
-    train_seconds: time spent training so far, over all sessions of the run.
-    interim: saved only because the run was stopped; never averaged, and deleted by the next.
+    path: its folder.
+    step: number of updates made.
+    train_seconds: training time so far, over all sessions of the run.
+    interim: saved only because the run was stopped; never averaged, deleted by the next save.
     sources: steps of the checkpoints that were averaged into it, if any.
-    bleu: on dev, of the best ones.
+    bleu: dev BLEU, if it was saved as one of the best.
     """
 
     path: Path
@@ -56,7 +57,13 @@ class Checkpoint:
 
 
 def write_checkpoint(checkpoint: Checkpoint, weights: Arrays, state: Arrays | None = None) -> None:
-    """Writes a checkpoint, in place of one that was there."""
+    """Writes a checkpoint; replaces one at the same path.
+
+    Args:
+        checkpoint: its path and description.
+        weights: by variable.
+        state: by variable; None if not meant for resuming.
+    """
     temporary, replaced = (
         checkpoint.path.with_name(f".{checkpoint.path.name}{suffix}") for suffix in _UNFINISHED
     )
@@ -76,7 +83,7 @@ def write_checkpoint(checkpoint: Checkpoint, weights: Arrays, state: Arrays | No
 
 
 def delete_checkpoint(checkpoint: Checkpoint) -> None:
-    """Deletes a checkpoint as a whole: what a kill leaves of it is among the `unfinished`."""
+    """Deletes a checkpoint atomically: a kill leaves it complete, or among the `unfinished`."""
     doomed = checkpoint.path.with_name(f".{checkpoint.path.name}{_UNFINISHED[1]}")
     shutil.rmtree(doomed, ignore_errors=True)
     checkpoint.path.rename(doomed)
@@ -84,12 +91,12 @@ def delete_checkpoint(checkpoint: Checkpoint) -> None:
 
 
 def unfinished(folder: Path) -> list[Path]:
-    """Lists what was left in a folder by writing that did not come to its end."""
+    """Lists the leftovers of interrupted writes and deletions in a folder."""
     return [path for suffix in _UNFINISHED for path in folder.glob(f".*{suffix}") if path.is_dir()]
 
 
 def read_arrays(checkpoint: Checkpoint, name: str) -> Arrays:
-    """Reads "weights" or "state".
+    """Reads the arrays "weights" or "state" of a checkpoint.
 
     Raises:
         UserError: if the file is damaged.
@@ -103,10 +110,10 @@ def read_arrays(checkpoint: Checkpoint, name: str) -> Arrays:
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
-    """Reads which checkpoint is in a folder.
+    """Reads the description of the checkpoint in a folder.
 
     Raises:
-        UserError: if the description is damaged.
+        UserError: if checkpoint.json is damaged.
     """
     description = path / "checkpoint.json"
     try:
@@ -117,7 +124,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
 
 
 def list_folder(folder: Path) -> list[Checkpoint]:
-    """Lists the checkpoints in a folder by step, without those whose description is damaged."""
+    """Lists the checkpoints in a folder by step; skips those with a damaged checkpoint.json."""
     checkpoints = []
     for path in sorted(folder.glob("step-*[0-9]")):
         try:
@@ -129,13 +136,13 @@ def list_folder(folder: Path) -> list[Checkpoint]:
 
 def _damaged(path: Path, error: Exception) -> UserError:
     return UserError(
-        f"damaged checkpoint: {path} cannot be read ({error}); delete {path.parent} to do without "
-        "it"
+        f"damaged checkpoint: {path} cannot be read ({error}); delete {path.parent} to continue "
+        "without it"
     )
 
 
 def _save(path: Path, arrays: Arrays) -> None:
     with path.open("wb") as file:
-        np.savez(file, **arrays)  # type: ignore[arg-type]  # its stub takes them for allow_pickle
+        np.savez(file, **arrays)  # type: ignore[arg-type]  # NumPy's stub confuses them with allow_pickle
         file.flush()
         os.fsync(file.fileno())

@@ -1,8 +1,8 @@
-"""Checkpoints: everything a run needs to go on, and the weights that are worth keeping.
+"""Checkpoints of a run: the state to resume from, and weights worth keeping.
 
-run_dir/checkpoints/step-00001000/  to go on from, the newest of them
-        best/step-00000800/         weights alone: the best by dev BLEU
-        averaged/                   weights alone: those that the run ends with
+run_dir/checkpoints/step-00001000/  weights and state; resuming uses the newest
+        best/step-00000800/         weights only: the best by dev BLEU
+        averaged/                   weights only: the result of the run
 """
 
 import shutil
@@ -26,7 +26,7 @@ from trainer.runs.checkpoint_files import (
     write_checkpoint,
 )
 
-Shapes = Mapping[str, tuple[int, ...]]
+Shaped = Mapping[str, np.ndarray] | Mapping[str, keras.Variable]
 
 
 def save_checkpoint(
@@ -45,44 +45,50 @@ def save_checkpoint(
     path = run_dir / "checkpoints" / f"step-{step:08d}"
     checkpoint = Checkpoint(path, step, train_seconds, interim)
     write_checkpoint(
-        checkpoint, _read(_weights(training_model.transformer)), state=_read(_state(training_model))
+        checkpoint,
+        _to_arrays(_weights(training_model.transformer)),
+        state=_to_arrays(_state(training_model)),
     )
-    others = [other for other in list_checkpoints(run_dir) if other.step != step]
-    regular = [other for other in others if other.step < step and not other.interim]
+    others = [old for old in list_checkpoints(run_dir) if old.step != step]
+    regular = [old for old in others if old.step < step and not old.interim]
     surplus = [] if interim else regular[: max(len(regular) + 1 - keep, 0)]
-    for other in surplus + [other for other in others if other.step > step or other.interim]:
-        delete_checkpoint(other)
+    for old in surplus + [old for old in others if old.step > step or old.interim]:
+        delete_checkpoint(old)
     return checkpoint
 
 
 def save_best(
     run_dir: Path, transformer: Transformer, *, step: int, bleu: float, keep: int
 ) -> None:
-    """Saves weights that are among the `keep` best so far by dev BLEU; of equals, the earlier."""
+    """Saves weights if they are among the `keep` best by dev BLEU; of equals, the earlier are."""
     better = [old for old in list_best(run_dir) if old.step != step]
     if len(better) >= keep and bleu <= (better[keep - 1].bleu or 0.0):
         return
     best = Checkpoint(run_dir / "best" / f"step-{step:08d}", step, train_seconds=0.0, bleu=bleu)
-    write_checkpoint(best, _read(_weights(transformer)))
+    write_checkpoint(best, _to_arrays(_weights(transformer)))
     for old in list_best(run_dir)[keep:]:
         delete_checkpoint(old)
 
 
 def list_best(run_dir: Path) -> list[Checkpoint]:
-    """Lists the weights that were best on dev, best first."""
-    return sorted(list_folder(run_dir / "best"), key=lambda one: (-(one.bleu or 0.0), one.step))
+    """Lists the saved best weights by dev BLEU, best first."""
+    saved = list_folder(run_dir / "best")
+    return sorted(saved, key=lambda checkpoint: (-(checkpoint.bleu or 0.0), checkpoint.step))
 
 
 def list_checkpoints(run_dir: Path) -> list[Checkpoint]:
-    """Lists the run's checkpoints, oldest first, without those whose description is damaged."""
+    """Lists the run's checkpoints, oldest first; skips those with a damaged checkpoint.json."""
     return list_folder(run_dir / "checkpoints")
 
 
 def restore_latest(run_dir: Path, training_model: keras.Model) -> Checkpoint | None:
-    """Restores the newest checkpoint that can be read, and returns it; None when there is none.
+    """Restores the newest readable checkpoint.
+
+    Returns:
+        That checkpoint, or None if the run has no checkpoints.
 
     Raises:
-        UserError: if there are some, and none can be read.
+        UserError: if there are checkpoints, but none is readable.
     """
     for checkpoint in reversed(list_checkpoints(run_dir)):
         try:
@@ -94,16 +100,17 @@ def restore_latest(run_dir: Path, training_model: keras.Model) -> Checkpoint | N
         _assign(_state(training_model), state, checkpoint.path)
         return checkpoint
     folder = run_dir / "checkpoints"
-    if found := len(list(folder.glob("step-*[0-9]"))):
+    unreadable = len(list(folder.glob("step-*[0-9]")))
+    if unreadable:
         raise UserError(
-            f"none of the {found} checkpoints in {folder} can be read: make them readable, or "
+            f"none of the {unreadable} checkpoints in {folder} can be read: make them readable, or "
             "delete that folder to train from the start"
         )
     return None
 
 
 def delete_unfinished(run_dir: Path) -> None:
-    """Deletes what processes that were killed while they saved left behind."""
+    """Deletes the leftovers of processes that were killed while saving."""
     for folder in (run_dir, run_dir / "checkpoints", run_dir / "best"):
         for leftover in unfinished(folder):
             shutil.rmtree(leftover, ignore_errors=True)
@@ -115,7 +122,16 @@ def load_weights(checkpoint: Checkpoint, transformer: Transformer) -> None:
 
 
 def assign_weights(transformer: Transformer, weights: Arrays, path: Path) -> None:
-    """Gives a model the weights that were read from `path`."""
+    """Assigns weights to a model of the same configuration.
+
+    Args:
+        transformer: the model.
+        weights: by variable.
+        path: where they were read from, for the error message.
+
+    Raises:
+        UserError: if they belong to another configuration.
+    """
     _assign(_weights(transformer), weights, path)
 
 
@@ -128,7 +144,7 @@ def mean_weights(checkpoints: Sequence[Checkpoint]) -> Arrays:
     total: Arrays = {}
     for checkpoint in checkpoints:
         weights = read_arrays(checkpoint, "weights")
-        _require_same(_shapes(total or weights), _shapes(weights), checkpoint.path)
+        _require_same_shapes(total or weights, weights, checkpoint.path)
         for name, array in weights.items():
             total[name] = total.get(name, 0.0) + array.astype(np.float64)
     return {name: (array / len(checkpoints)).astype(np.float32) for name, array in total.items()}
@@ -137,13 +153,13 @@ def mean_weights(checkpoints: Sequence[Checkpoint]) -> Arrays:
 def save_averaged(
     run_dir: Path, weights: Arrays, last: Checkpoint, *, sources: Sequence[int]
 ) -> Checkpoint:
-    """Writes the weights that a run ends with to `run_dir/averaged`.
+    """Writes the final weights of a run to `run_dir/averaged`.
 
     Args:
         run_dir: the run.
         weights: by variable.
-        last: the checkpoint whose step and training time they have.
-        sources: steps of the checkpoints they are the mean of.
+        last: the last checkpoint, for step and training time.
+        sources: steps of the checkpoints that were averaged.
     """
     averaged = Checkpoint(
         run_dir / "averaged", last.step, last.train_seconds, sources=tuple(sources)
@@ -153,14 +169,14 @@ def save_averaged(
 
 
 def find_checkpoint(run_dir: Path, name: str) -> Checkpoint:
-    """Finds a checkpoint to translate with.
+    """Finds a checkpoint by name.
 
     Args:
         run_dir: the run.
-        name: "averaged", "best", "last", a step, or "auto": averaged if there is one, else last.
+        name: "averaged", "best", "last", a step, or "auto": averaged if it exists, else last.
 
     Raises:
-        UserError: if there is no such checkpoint.
+        UserError: if the run has no such checkpoint.
     """
     averaged = run_dir / "averaged"
     checkpoints, best = list_checkpoints(run_dir), list_best(run_dir)
@@ -176,7 +192,7 @@ def find_checkpoint(run_dir: Path, name: str) -> Checkpoint:
     steps = ", ".join(str(checkpoint.step) for checkpoint in checkpoints) or "none"
     raise UserError(
         f"no checkpoint {name!r} in {run_dir} (steps there: {steps}); "
-        "train with python -m trainer.task, or name another with --checkpoint"
+        "train with python -m trainer.task, or set another --checkpoint"
     )
 
 
@@ -185,7 +201,10 @@ def _weights(transformer: Transformer) -> dict[str, keras.Variable]:
 
 
 def _state(training_model: keras.Model) -> dict[str, keras.Variable]:
-    """All but the weights; random state by order, as Keras numbers its names per process."""
+    """Returns the optimizer, loss scale and random state.
+
+    Random state is named by order, because Keras's own names depend on the process.
+    """
     random = training_model.transformer.non_trainable_variables
     scaling = training_model.loss_scale.variables if training_model.loss_scale else []
     return {
@@ -193,24 +212,25 @@ def _state(training_model: keras.Model) -> dict[str, keras.Variable]:
     } | {f"random/{i}": variable for i, variable in enumerate(random)}
 
 
-def _read(variables: dict[str, keras.Variable]) -> Arrays:
+def _to_arrays(variables: dict[str, keras.Variable]) -> Arrays:
     return {name: keras.ops.convert_to_numpy(variable) for name, variable in variables.items()}
 
 
 def _assign(variables: dict[str, keras.Variable], arrays: Arrays, path: Path) -> None:
-    _require_same(_shapes(variables), _shapes(arrays), path)
+    _require_same_shapes(variables, arrays, path)
     for name, variable in variables.items():
         variable.assign(arrays[name])
 
 
-def _shapes(arrays: Mapping[str, np.ndarray | keras.Variable]) -> dict[str, tuple[int, ...]]:
-    return {name: tuple(array.shape) for name, array in arrays.items()}
-
-
-def _require_same(wanted: Shapes, received: Shapes, path: Path) -> None:
-    differ = sorted({name for name, _ in wanted.items() ^ received.items()})
+def _require_same_shapes(expected: Shaped, received: Shaped, path: Path) -> None:
+    """Raises UserError unless both have the same names and shapes."""
+    shapes = [
+        {(name, tuple(array.shape)) for name, array in arrays.items()}
+        for arrays in (expected, received)
+    ]
+    differ = sorted({name for name, _ in shapes[0] ^ shapes[1]})
     if differ:
         raise UserError(
             f"{path} belongs to another configuration: {', '.join(differ[:3])} … differ; "
-            "expected one of the run in that directory: move it away"
+            "expected a checkpoint of the run in that directory: move it away"
         )

@@ -1,4 +1,4 @@
-"""Where figures go: `metrics.jsonl` and TensorBoard."""
+"""The metrics log of a run: `metrics.jsonl` and TensorBoard."""
 
 import html
 import json
@@ -17,8 +17,8 @@ from pipeline.common.storage import write_atomically
 class MetricsWriter:
     """Appends the same scalars to `run_dir/metrics.jsonl` and to TensorBoard.
 
-    Rows above `first_step`, of a session that was killed, are removed first, so that
-    `metrics.jsonl` tells each step once. TensorBoard's own files stay as they are.
+    Rows of later steps than `first_step`, from a killed session, are removed first, so that
+    `metrics.jsonl` contains each step once. TensorBoard's own files are not changed.
     """
 
     def __init__(self, run_dir: Path, first_step: int) -> None:
@@ -31,7 +31,7 @@ class MetricsWriter:
     def write(self, step: int, values: dict[str, float]) -> None:
         """Writes one row: `step`, `time` in seconds since 1970, and `values` by name.
 
-        Those that are no number are left out: JSON has none such.
+        Non-finite values are skipped, because JSON cannot represent them.
         """
         values = {name: value for name, value in values.items() if math.isfinite(value)}
         row = {"step": step, "time": round(time.time(), 3), **values}
@@ -60,22 +60,22 @@ class MetricsWriter:
 
 
 def read_metric(run_dir: Path, name: str, *, last_step: int | None = None) -> list[float]:
-    """Returns the values of one figure in `metrics.jsonl`, in order, up to `last_step`."""
+    """Returns the values of one metric in `metrics.jsonl`, in order, up to `last_step`."""
     points = read_metrics(run_dir).get(name, [])
     return [value for step, value in points if last_step is None or step <= last_step]
 
 
 def read_metrics(run_dir: Path) -> dict[str, list[tuple[int, float]]]:
-    """Returns every figure of `metrics.jsonl` by name, as `(step, value)` by step."""
+    """Returns every metric of `metrics.jsonl` by name, as pairs (step, value) in order."""
     path = run_dir / "metrics.jsonl"
     lines = path.read_text("utf-8").splitlines() if path.exists() else []
-    figures: dict[str, list[tuple[int, float]]] = {}
+    metrics: dict[str, list[tuple[int, float]]] = {}
     for row in (json.loads(line) for line in lines if line.endswith("}")):
         for name in row.keys() - {"step", "time"}:
-            figures.setdefault(name, []).append((row["step"], row[name]))
-    return figures
+            metrics.setdefault(name, []).append((row["step"], row[name]))
+    return metrics
 
 
 def _escape(cell: str) -> str:
-    """Leaves nothing of Markdown's or HTML's in a cell of a table."""
+    """Escapes Markdown and HTML in a table cell."""
     return html.escape(re.sub(r"([\\`*_{}\[\]#|])", r"\\\1", cell))

@@ -1,4 +1,8 @@
-"""TensorFlow's errors that a user can do something about, in words that say what."""
+"""TensorFlow errors that a user can act on, as one-line errors that say what to do.
+
+TensorFlow names neither our flags nor, when a checksum does not match, the file. Other errors pass
+through unchanged.
+"""
 
 import contextlib
 import os
@@ -7,15 +11,22 @@ from collections.abc import Iterator
 import tensorflow as tf
 
 from pipeline.common.errors import UserError
+from pipeline.common.storage import open_file
+from pipeline.dataset.schema import Dataset, Shard, load_dataset, read_records
 from trainer.config import TrainingConfig
 
-# What TensorFlow takes for exhausted resources, too, in the words of the operating system.
+# Operating-system errors that TensorFlow reports as exhausted resources, as it does lack of memory.
 _NOT_MEMORY = ("No space left on device", "Disk quota exceeded", "Too many open files")
+_LOST_FILE = (
+    tf.errors.NotFoundError,
+    tf.errors.PermissionDeniedError,
+    tf.errors.FailedPreconditionError,  # a stale handle of a network file system
+)
 
 
 @contextlib.contextmanager
-def failures_explained(training: TrainingConfig) -> Iterator[None]:
-    """Turns lack of memory, and the loss of a worker or a store, into errors that say what helps.
+def explain_training_errors(training: TrainingConfig) -> Iterator[None]:
+    """Explains lack of memory or disk space, and the loss of a worker or a connection.
 
     Raises:
         UserError: in place of TensorFlow's own error.
@@ -23,11 +34,11 @@ def failures_explained(training: TrainingConfig) -> Iterator[None]:
     try:
         yield
     except tf.errors.ResourceExhaustedError as error:
-        reason = next((each for each in _NOT_MEMORY if each in str(error)), None)
+        reason = next((text for text in _NOT_MEMORY if text in str(error)), None)
         if reason:
             raise UserError(
-                f"cannot write to {training.run_dir}: {reason}; once that is mended, start the "
-                "same command again to go on from the last checkpoint"
+                f"cannot write to {training.run_dir}: {reason}; free some, then run the same "
+                "command again to continue from the last checkpoint"
             ) from error
         raise UserError(
             f"out of memory with --tokens_per_batch={training.tokens_per_batch} in "
@@ -38,6 +49,41 @@ def failures_explained(training: TrainingConfig) -> Iterator[None]:
         reason = str(error).split("\n")[0]
         lost = "another worker" if "TF_CONFIG" in os.environ else f"a connection ({reason})"
         raise UserError(
-            f"lost {lost}; start the same command again, on all workers, to go on from the last "
+            f"lost {lost}; run the same command again, on all workers, to continue from the last "
             "checkpoint"
         ) from error
+
+
+@contextlib.contextmanager
+def explain_dataset_errors(dataset: Dataset) -> Iterator[None]:
+    """Explains a shard that is damaged or gone.
+
+    TensorFlow verifies the checksum of every record that it reads. Only after a mismatch are the
+    shards read again, to find out which one is damaged.
+
+    Raises:
+        UserError: naming the file. If all files are there and intact by then, TensorFlow's own
+            error is raised.
+    """
+    try:
+        yield
+    except _LOST_FILE as error:
+        try:
+            for shard in _shards(load_dataset(dataset.directory)):
+                with open_file(dataset.path(shard.path)):
+                    pass
+        except (UserError, OSError) as lost:
+            raise UserError(
+                f"lost the dataset while reading it: {lost}; once it is available again, run the "
+                "same command again"
+            ) from error
+        raise
+    except tf.errors.DataLossError:
+        for shard in _shards(dataset):
+            for _ in read_records(dataset.path(shard.path)):
+                pass  # raises UserError at the damaged record
+        raise
+
+
+def _shards(dataset: Dataset) -> list[Shard]:
+    return [shard for split in dataset.splits.values() for shard in split.shards]

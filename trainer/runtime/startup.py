@@ -1,4 +1,4 @@
-"""Starting TensorFlow: on the right Keras backend and without its start-up chatter."""
+"""Starting TensorFlow: the Keras backend, threads and kernels, without start-up notices."""
 
 import contextlib
 import os
@@ -10,35 +10,38 @@ from collections.abc import Iterator
 from trainer.config import TrainingConfig
 
 _SILENT = "3"
-_MOST_PARTS = 4  # as each has gradients of its own
+_MAX_PARTS = 4  # each part holds gradients of its own
 
 
 def start_tensorflow(
     *, for_search: bool = False, for_training: TrainingConfig | None = None
 ) -> None:
-    """Imports TensorFlow and finds its devices, silently; call it before anything imports Keras.
+    """Imports TensorFlow and lists its devices, silently; call it before anything imports Keras.
 
-    Callers that run one batch per core (`for_search`: `inference.batching.translate_all`), or a
-    part of one (`for_training`), set one intra-op thread. Large products go to oneDNN on every x86
-    processor; by default TensorFlow does that only with AVX-512 VNNI or newer. The small products
-    of search are no faster there.
-    TF_NUM_INTRAOP_THREADS and TF_ENABLE_ONEDNN_OPTS, if set, decide instead.
+    Threads: callers that run one batch per core (search), or one part of a batch per core
+    (training), get one intra-op thread. Kernels: large products use oneDNN on every x86 processor,
+    which TensorFlow enables by itself only with AVX-512 VNNI or newer; the small products of search
+    gain nothing from it. The environment variables TF_NUM_INTRAOP_THREADS and TF_ENABLE_ONEDNN_OPTS
+    take precedence.
 
-    With several workers (TF_CONFIG) `trainer.runtime.strategy` must initialise the devices first.
-    Its C++ side writes a page of notices to standard error at every start, errors about absent GPUs
-    among them. Whoever wants to read them sets TF_CPP_MIN_LOG_LEVEL to less than 3, which is what
-    processes that we start find there.
+    At start-up, TensorFlow's C++ code writes a page of notices to standard error, including errors
+    about absent GPUs. Set TF_CPP_MIN_LOG_LEVEL below 3 to see them; child processes inherit the
+    setting. With several workers (TF_CONFIG), `runtime.strategy` initialises the devices instead.
+
+    Args:
+        for_search: whether to translate batches on all cores at once (`inference.batching`).
+        for_training: the configuration of a training run.
     """
     os.environ["KERAS_BACKEND"] = "tensorflow"
-    if for_search or (for_training and parts_at_once(for_training) == processor_cores()):
+    if for_search or (for_training and choose_parts_at_once(for_training) == processor_cores()):
         os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
     if not for_search and platform.machine() in ("x86_64", "AMD64"):
         os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
-    chatty = os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", _SILENT) != _SILENT
-    with contextlib.nullcontext() if chatty else silent_stderr():
+    verbose = os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", _SILENT) != _SILENT
+    with contextlib.nullcontext() if verbose else silent_stderr():
         import tensorflow as tf
 
-        if not chatty:
+        if not verbose:
             tf.get_logger().setLevel("WARNING")
         if "TF_CONFIG" not in os.environ:
             tf.config.list_logical_devices()
@@ -49,29 +52,30 @@ def processor_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def parts_at_once(training: TrainingConfig) -> int:
-    """Returns in how many parts processor cores compute a batch side by side.
+def choose_parts_at_once(training: TrainingConfig) -> int:
+    """Returns the number of parts of a batch that processor cores compute in parallel.
 
-    They wait less for one another than where they share each operation. XLA shares for itself;
-    bfloat16 was slower so (tests/benchmarks/RESULTS.md, 4).
+    Cores that compute parts of their own wait less for one another than cores that share every
+    operation. XLA distributes its operations itself; bfloat16 is slower in parts
+    (tests/benchmarks/RESULTS.md, 4).
     """
     if training.jit_compile or training.mixed_precision != "none" or "TF_CONFIG" in os.environ:
         return 1
-    return min(processor_cores(), _MOST_PARTS)
+    return min(processor_cores(), _MAX_PARTS)
 
 
 @contextlib.contextmanager
 def silent_stderr() -> Iterator[None]:
-    """Holds back what even C++ code writes to standard error; shows it after an exception."""
+    """Captures standard error, including that of C++ code; prints it only after an exception."""
     sys.stderr.flush()
     saved = os.dup(2)
-    with tempfile.TemporaryFile() as held_back:
-        os.dup2(held_back.fileno(), 2)
+    with tempfile.TemporaryFile() as captured:
+        os.dup2(captured.fileno(), 2)
         try:
             yield
         except BaseException:
-            held_back.seek(0)
-            os.write(saved, held_back.read())
+            captured.seek(0)
+            os.write(saved, captured.read())
             raise
         finally:
             os.dup2(saved, 2)

@@ -1,7 +1,7 @@
-"""Where a model is trained: one device, several of one machine, or several machines (§5.2).
+"""The devices to train on: one, several of one machine, or several machines (§5.2).
 
-With several machines the same command runs on each, and TF_CONFIG says which of them it is. These
-processes are the workers; one, the chief, writes the run directory, which all can read.
+With several machines the same command runs on each, and TF_CONFIG says which one it is. These
+processes are the workers. One of them, the chief, writes the run directory, which all can read.
 """
 
 import functools
@@ -18,13 +18,13 @@ TF_CONFIG = "TF_CONFIG"
 
 
 def make_strategy() -> tf.distribute.Strategy:
-    """Returns the strategy that fits what there is; with several workers, waits for them all.
+    """Returns the strategy for the available devices; waits for all workers, if several.
 
-    TF_CONFIG, when it is set, means `MultiWorkerMirroredStrategy`; several visible GPUs mean
-    `MirroredStrategy` over all of them; else there is one device.
+    If TF_CONFIG is set, `MultiWorkerMirroredStrategy`; with several visible GPUs,
+    `MirroredStrategy` over all of them; else the default strategy of one device.
 
     Raises:
-        UserError: if TF_CONFIG is not a description of workers.
+        UserError: if TF_CONFIG does not describe workers.
     """
     if TF_CONFIG in os.environ:
         workers = _count_workers(os.environ[TF_CONFIG])
@@ -35,7 +35,7 @@ def make_strategy() -> tf.distribute.Strategy:
 
 
 def is_chief(strategy: tf.distribute.Strategy) -> bool:
-    """Returns whether this process is the one that writes checkpoints, figures and results."""
+    """Returns whether this process writes checkpoints, metrics and results."""
     workers = strategy.cluster_resolver
     if workers is None or workers.task_type is None:
         return True
@@ -43,27 +43,38 @@ def is_chief(strategy: tf.distribute.Strategy) -> bool:
     return workers.task_type == "chief" or (not has_chief and workers.task_id == 0)
 
 
-def any_worker(strategy: tf.distribute.Strategy, here: bool) -> bool:
-    """Returns whether `here` is true on any worker; each must ask, and all get the same answer."""
-    return _sum_over_workers(strategy, float(here)) > 0
+def sum_over_replicas(strategy: tf.distribute.Strategy, value: float) -> float:
+    """Adds up `value` over all replicas of all workers; each worker calls it with its own value."""
+    if strategy.cluster_resolver is None:
+        return value * strategy.num_replicas_in_sync
+    return float(_adder(strategy)(tf.constant(value, tf.float64)))
 
 
-def require_same_step(strategy: tf.distribute.Strategy, step: int) -> None:
-    """Raises UserError on all workers unless all would go on from the same step."""
+Sum = Callable[[tf.distribute.Strategy, float], float]
+
+
+def any_worker(
+    strategy: tf.distribute.Strategy, here: bool, *, add_up: Sum = sum_over_replicas
+) -> bool:
+    """Returns, on all workers, whether `here` is true on any; every worker must call it."""
+    return add_up(strategy, float(here)) > 0
+
+
+def require_same_step(
+    strategy: tf.distribute.Strategy, step: int, *, add_up: Sum = sum_over_replicas
+) -> None:
+    """Checks that all workers resume from the same step.
+
+    Raises:
+        UserError: on all workers, if they do not.
+    """
     replicas = strategy.num_replicas_in_sync
-    same = _sum_over_workers(strategy, float(step)) == float(step) * replicas
-    if any_worker(strategy, not same):
+    same = add_up(strategy, float(step)) == float(step) * replicas
+    if any_worker(strategy, not same, add_up=add_up):
         raise UserError(
             f"the workers do not read the same checkpoints (here step {step}): expected a "
             "--run_dir on a file system that they all share"
         )
-
-
-def _sum_over_workers(strategy: tf.distribute.Strategy, value: float) -> float:
-    """Adds up `value` over all replicas; those of one worker have the same."""
-    if strategy.cluster_resolver is None:
-        return value * strategy.num_replicas_in_sync
-    return float(_adder(strategy)(tf.constant(value, tf.float64)))
 
 
 @functools.cache
@@ -80,7 +91,7 @@ def _adder(strategy: tf.distribute.Strategy) -> Callable[[tf.Tensor], tf.Tensor]
 
 
 def _count_workers(text: str) -> int:
-    """Checks TF_CONFIG, which TensorFlow would wait or fail obscurely over."""
+    """Counts the workers of TF_CONFIG, whose mistakes make TensorFlow hang or fail obscurely."""
     try:
         values = json.loads(text)
         cluster, task = values["cluster"], values["task"]
@@ -91,6 +102,6 @@ def _count_workers(text: str) -> int:
         raise UserError(
             f"{TF_CONFIG} does not describe this worker ({error!r}): expected "
             '{"cluster": {"worker": ["HOST:PORT", …]}, "task": {"type": "worker", "index": 0}}, '
-            "with another index on each machine"
+            "with a different index on each machine"
         ) from error
     return sum(len(addresses) for addresses in cluster.values())

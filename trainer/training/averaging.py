@@ -1,4 +1,4 @@
-"""The weights that a run may end with: means of checkpoints, or of all updates (§6.1)."""
+"""Checkpoint averaging: candidates for the final weights of a run (§6.1)."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -10,7 +10,12 @@ from trainer.training.train_step import TrainingModel
 
 
 class Candidate(NamedTuple):
-    """Weights, by a value of `--average`; `sources` are the steps of averaged checkpoints."""
+    """Weights that a run may keep.
+
+    name: the value of `--average` that chooses them.
+    weights: by variable.
+    sources: steps of the checkpoints that were averaged, if any.
+    """
 
     name: str
     weights: Arrays
@@ -18,26 +23,26 @@ class Candidate(NamedTuple):
 
 
 def make_candidates(run: Run, training_model: TrainingModel) -> Iterator[Candidate]:
-    """Yields the weights that `--average` asks for; for auto, all that there can be.
+    """Yields the weights that `--average` asks for; for auto, all that exist.
 
-    They are made one at a time, to need no more memory than two.
+    One at a time, so that no more than two are in memory.
 
     Args:
-        run: a run with a checkpoint.
-        training_model: at the state of the newest one, for the moving average.
+        run: a run with at least one checkpoint.
+        training_model: restored from the newest checkpoint; its optimizer has the moving average.
 
     Raises:
         UserError: if checkpoints belong to different configurations.
     """
     config = run.training
     saved, best = list_checkpoints(run.directory), list_best(run.directory)
-    # A run stopped before its first regular checkpoint, then given fewer steps, has only the other.
-    regular = [one for one in saved if not one.interim] or saved
+    # A run stopped before its first regular checkpoint and then finished has an interim one only.
+    regular = [checkpoint for checkpoint in saved if not checkpoint.interim] or saved
     wanted = ("last", "best", "ema", "none") if config.average == "auto" else (config.average,)
     if "best" in wanted and best:
         yield _average("best", best[: config.average_checkpoints])
     elif config.average == "best":
-        wanted = ("last",)  # it ended before its first evaluation
+        wanted = ("last",)  # the run ended before its first evaluation
     if "last" in wanted:
         yield _average("last", regular[-config.average_checkpoints :])
     if "ema" in wanted and config.ema_decay:

@@ -1,4 +1,4 @@
-"""What happens between updates: figures and checkpoints.
+"""What happens between updates: metrics and checkpoints.
 
 Callbacks count steps by the optimizer's own count of updates, which a checkpoint restores.
 """
@@ -23,7 +23,7 @@ Logs = dict[str, Any] | None
 
 
 class StepCallback(keras.callbacks.Callback):
-    """A callback that knows `self.step`, the updates made in this and earlier sessions."""
+    """A callback with `self.step`, the number of updates made in this and earlier sessions."""
 
     def on_train_begin(self, logs: Logs = None) -> None:
         self.step = int(ops.convert_to_numpy(self.model.optimizer.iterations))
@@ -37,14 +37,14 @@ class StepCallback(keras.callbacks.Callback):
 
 
 class MetricsLogging(StepCallback):
-    """Reports what `every_steps` updates came to, in `metrics.jsonl`, TensorBoard and the terminal.
+    """Logs metrics every `every_steps` updates: to `metrics.jsonl`, TensorBoard and the terminal.
 
-    Averages over target tokens: `loss` (smoothed) and `nll` (plain), nats per token, and
-    `perplexity`; over updates: `gradient_norm`. Of the time in updates: `tokens_per_second`, real
-    tokens of both sides, and `flops_per_second`, by formula and with padding; `peak_share` is their
-    share of what the devices can do. `padding_efficiency` is the real share of all positions.
-    As they are: `learning_rate`, `loss_scale`, and `programs`, which grows only while there are
-    shapes to be met.
+    Means over target tokens: `loss` (smoothed) and `nll` (plain), nats per token, and `perplexity`.
+    Mean over updates: `gradient_norm`. Per second of update time: `tokens_per_second`, real tokens
+    of both sides, and `flops_per_second`, by formula and including padding; `peak_share` is the
+    fraction of the devices' peak. `padding_efficiency` is the fraction of positions that hold
+    tokens. Latest values: `learning_rate`, `loss_scale`, and `programs`, which grows only while new
+    batch shapes occur.
     """
 
     def __init__(
@@ -56,7 +56,15 @@ class MetricsLogging(StepCallback):
         count_flops: Callable[[BatchShape], float],
         peak_flops: float,
     ) -> None:
-        """Counts operations by the shape of a batch; `peak_flops`, of all devices, a second."""
+        """Sets what is logged when.
+
+        Args:
+            writer: where the metrics go.
+            train_steps: updates of the whole run.
+            every_steps: updates between rows.
+            count_flops: operations of an update, by the shape of its batch.
+            peak_flops: operations per second that all devices together achieve.
+        """
         super().__init__()
         self._writer = writer
         self._train_steps = train_steps
@@ -76,7 +84,7 @@ class MetricsLogging(StepCallback):
         self._update_began = time.monotonic()
 
     def after_update(self, logs: dict[str, float]) -> None:
-        """Adds up the update's figures, and reports them when it is time."""
+        """Adds up the update's metrics, and logs them when an interval ends."""
         rows, source_length, target_length = self.model.batch_shape
         if logs["finite"]:
             tokens = logs["target_tokens"]
@@ -89,7 +97,7 @@ class MetricsLogging(StepCallback):
                 tokens=logs["source_tokens"] + tokens,
                 positions=rows * (source_length + target_length),
             )
-        # Evaluation and saving take their time between updates.
+        # Time of updates only: evaluation and saving happen between them.
         seconds = time.monotonic() - self._update_began
         self._add(flops=self._count_flops(self.model.batch_shape), seconds=seconds)
         self._progress.advance()
@@ -124,7 +132,7 @@ class MetricsLogging(StepCallback):
         )
 
     def _ratio(self, part: str, whole: str) -> float:
-        """Divides sums; no number when all updates of the interval were skipped."""
+        """Divides sums; NaN if all updates of the interval were skipped."""
         return self._sums[part] / (self._sums[whole] or math.nan)
 
 
@@ -132,7 +140,7 @@ class Checkpointing(StepCallback):
     """Saves checkpoints by steps, by minutes, and at the end (§6.1)."""
 
     def __init__(self, run_dir: Path, config: TrainingConfig, *, seconds_before: float) -> None:
-        """Counts training time on from `seconds_before`, that of earlier sessions."""
+        """Starts at a training time of `seconds_before`, spent in earlier sessions."""
         super().__init__()
         self._run_dir = run_dir
         self._config = config
@@ -140,7 +148,7 @@ class Checkpointing(StepCallback):
 
     @property
     def train_seconds(self) -> float:
-        """Time spent in training by this session and those before it."""
+        """Training time of this and earlier sessions, seconds."""
         return self._seconds_before + time.monotonic() - self._start
 
     def on_train_begin(self, logs: Logs = None) -> None:
@@ -153,7 +161,7 @@ class Checkpointing(StepCallback):
             self._save(interim=self.step < self._config.train_steps)
 
     def after_update(self, logs: dict[str, float]) -> None:
-        """Saves when enough steps or minutes have passed."""
+        """Saves a checkpoint when enough steps or minutes have passed."""
         steps, minutes = self._config.checkpoint_every_steps, self._config.checkpoint_every_minutes
         elapsed = time.monotonic() - self._saved_at
         if (steps and self.step % steps == 0) or (minutes and elapsed >= 60 * minutes):

@@ -1,4 +1,4 @@
-"""Evaluation on dev while a model learns: scores, samples, the best weights, and early stopping."""
+"""Evaluation on dev during training: scores, samples, the best weights, and early stopping."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,13 +16,13 @@ from trainer.runs.metrics_log import MetricsWriter
 from trainer.runs.run_directory import Run
 from trainer.training.callbacks import StepCallback
 
-_SAMPLES = 5
+_SAMPLES = 5  # sentences
 
 
 class DevEvaluation(StepCallback):
-    """Evaluates on dev, keeps the weights of the best BLEU, and ends training that gains no more.
+    """Evaluates on dev, keeps the weights with the best BLEU, and stops training early.
 
-    Must come before `Checkpointing`, so that a checkpoint is never without its evaluation.
+    Must come before `Checkpointing`, so that every checkpoint includes its evaluation.
     """
 
     def __init__(
@@ -35,9 +35,15 @@ class DevEvaluation(StepCallback):
         *,
         past_bleu: Sequence[float],
     ) -> None:
-        """Writes what `evaluate` returns to `writer`, and has `show` add samples of that step.
+        """Sets what an evaluation does.
 
-        `past_bleu` is from earlier sessions.
+        Args:
+            evaluate: returns scores by name, "bleu" among them.
+            show: writes samples of a step to TensorBoard.
+            writer: where the scores go.
+            run_dir: where the best weights are kept.
+            config: when to evaluate, how many weights to keep, when to stop.
+            past_bleu: BLEU of the evaluations of earlier sessions, in order.
         """
         super().__init__()
         self._evaluate = evaluate
@@ -48,7 +54,7 @@ class DevEvaluation(StepCallback):
         self._bleu = list(past_bleu)
 
     def after_update(self, logs: dict[str, float]) -> None:
-        """Evaluates when it is time."""
+        """Evaluates every `eval_every_steps` updates."""
         config = self._config
         if not config.eval_every_steps or self.step % config.eval_every_steps:
             return
@@ -67,15 +73,21 @@ class DevEvaluation(StepCallback):
         logging.info("dev at step %d: %s", self.step, figures)
         if should_stop_early(self._bleu, config):
             logging.info(
-                "ending: %d evaluations without a better BLEU", count_since_best(self._bleu)
+                "stopping early: %d evaluations without a better BLEU", count_since_best(self._bleu)
             )
             self.model.stop_training = True
 
 
 def evaluate_dev(
-    run: Run, translator: Translator, dataset: Dataset, *, sentences: int = 0
+    translator: Translator, dataset: Dataset, *, sentences: int = 0
 ) -> dict[str, float]:
-    """Returns `nll` (nats per target token), `perplexity` and `bleu` (sacreBLEU) on dev."""
+    """Returns `nll` (nats per target token), `perplexity` and `bleu` (sacreBLEU) on dev.
+
+    Args:
+        translator: the model to evaluate.
+        dataset: its dev split is used.
+        sentences: sentences to translate for BLEU, the first ones; 0 for all.
+    """
     losses = evaluate_loss(translator.models, dataset, "dev")
     scores, _ = evaluate_bleu(translator, dataset, "dev", sentences=sentences)
     return {**losses, "bleu": scores.sacrebleu}
@@ -84,21 +96,31 @@ def evaluate_dev(
 def show_samples(
     run: Run, translator: Translator, dataset: Dataset, writer: MetricsWriter, step: int
 ) -> None:
-    """Writes translations of some dev sentences to TensorBoard, and attention of a middling one."""
+    """Writes some translations of dev to TensorBoard, and the attention of the median length."""
     samples = sample_translations(translator, dataset, "dev", sentences=_SAMPLES)
     writer.write_table(step, "dev/samples", samples)
     by_length = sorted((row["source"] for row in samples), key=len)
-    (seen,) = attend_to_sentences(run, translator, [by_length[len(by_length) // 2]])
+    (attended,) = attend_to_sentences(run, translator, [by_length[len(by_length) // 2]])
     for kind in AttentionMaps._fields:
-        writer.write_image(step, f"attention/{kind}", attention_image(seen.maps, kind))
+        writer.write_image(step, f"attention/{kind}", attention_image(attended.maps, kind))
 
 
 def should_stop_early(bleu: Sequence[float], config: TrainingConfig) -> bool:
-    """Returns whether the evaluations so far, in order, are a reason to end training early."""
+    """Returns whether BLEU has not improved for `early_stopping_patience` evaluations.
+
+    Args:
+        bleu: of all evaluations so far, in order.
+        config: with the patience; 0 never stops.
+    """
     patience = config.early_stopping_patience
     return patience > 0 and count_since_best(bleu) >= patience
 
 
 def count_since_best(bleu: Sequence[float]) -> int:
-    """Counts the evaluations after the best one: 1 in `[20.0, 31.5, 31.5]`, the first counts."""
+    """Counts the evaluations after the first best one.
+
+    Example:
+        >>> count_since_best([20.0, 31.5, 31.5])
+        1
+    """
     return len(bleu) - 1 - list(bleu).index(max(bleu)) if bleu else 0

@@ -1,4 +1,4 @@
-"""A dry run: whether training fits into memory, and how long it would take."""
+"""The dry run: whether training fits into memory, and how long it would take."""
 
 import resource
 import time
@@ -22,11 +22,11 @@ def estimate_training(
     search: SearchConfig,
     dataset: Dataset,
 ) -> str:
-    """Trains on the widest bucket, twice as the first update compiles, and writes nothing.
+    """Makes two updates on the widest bucket, of which the first compiles, and writes nothing.
 
     Returns:
-        a line each for parameters, the batch, memory (bytes in GiB), tokens/s, source and target
-        together, and the time that all of `train_steps` would take.
+        One line each for: number of parameters; shape of the batch; peak memory, GiB; source and
+        target tokens per second; and the time that `train_steps` updates would take.
     """
     strategy = make_strategy()
     buckets = make_training_buckets(training, dataset, strategy)
@@ -58,9 +58,9 @@ def estimate_training(
 
 
 def _peak_memory() -> int:
-    """Returns the most bytes that one GPU held so far, or without GPUs the process."""
+    """Returns the peak memory of a GPU in bytes, or without GPUs that of the process."""
     gpus = tf.config.list_logical_devices("GPU")
     if not gpus:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024  # Linux gives KiB
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024  # KiB on Linux
     names = [gpu.name.partition("device:")[2] for gpu in gpus]
     return max(tf.config.experimental.get_memory_info(name)["peak"] for name in names)

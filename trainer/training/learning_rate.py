@@ -16,7 +16,7 @@ def learning_rate(step: int, *, model_dim: int, warmup_steps: int, scale: float 
         scale: factor, 1 in the paper.
 
     Returns:
-        The rate: for the base model's update 4000 it peaks at 512^-0.5 · 4000^-0.5 = 0.000699.
+        The rate. For the base model it peaks at update 4000: 512^-0.5 · 4000^-0.5 = 0.000699.
     """
     return scale * model_dim**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
 
@@ -24,7 +24,7 @@ def learning_rate(step: int, *, model_dim: int, warmup_steps: int, scale: float 
 class LearningRateSchedule(keras.callbacks.Callback):
     """Sets the optimizer's learning rate before every update (§5.3).
 
-    The step comes from the optimizer's own count of updates, so a resumed run goes on exactly.
+    The step comes from the optimizer's count of updates, so a resumed run continues exactly.
 
     Args:
         model_dim: d_model.

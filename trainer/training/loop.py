@@ -1,4 +1,4 @@
-"""A training run from its first update, or the one it was stopped at, to its scores on dev (§5)."""
+"""A training run, from its first or its resumed update to its scores on dev (§5)."""
 
 import keras
 import tensorflow as tf
@@ -19,7 +19,7 @@ from trainer.runs.checkpoint_files import Checkpoint
 from trainer.runs.checkpoints import delete_unfinished, restore_latest
 from trainer.runs.metrics_log import MetricsWriter, read_metric
 from trainer.runs.run_directory import Run, lock_run_directory, open_run
-from trainer.runtime.startup import parts_at_once
+from trainer.runtime.startup import choose_parts_at_once
 from trainer.runtime.strategy import any_worker, is_chief, make_strategy, require_same_step
 from trainer.training.callbacks import Checkpointing, MetricsLogging
 from trainer.training.dev_evaluation import (
@@ -45,10 +45,10 @@ def train(
 ) -> bool:
     """Trains, averages checkpoints, and scores the average on dev.
 
-    With several workers all call it; the chief alone writes.
+    Every worker calls it; only the chief writes to the run directory.
 
     Returns:
-        whether the run is finished; False when a signal stopped it, with all saved.
+        Whether the run is finished; False if a signal stopped it, after saving a checkpoint.
 
     Raises:
         UserError: if the run directory holds another run, or the loss is not finite.
@@ -86,22 +86,22 @@ def _train(
         return False
     if is_chief(strategy):
         finish(run, training_model, translator, dataset)
-    any_worker(strategy, False)  # so that none exits, which would disturb the chief, before it
+    any_worker(strategy, False)  # waits for the chief: a worker that exits would disturb it
     return True
 
 
 def make_training_buckets(
     training: TrainingConfig, dataset: Dataset, strategy: tf.distribute.Strategy
 ) -> list[Bucket]:
-    """Lists the buckets to train on, whose batches fall into equal parts on all replicas."""
+    """Lists the buckets to train on; batches divide into equal parts on all replicas."""
     tokens_per_batch = training.tokens_per_batch
-    make_buckets(dataset, "dev", tokens_per_batch=tokens_per_batch, parts=1)  # fails early
+    make_buckets(dataset, "dev", tokens_per_batch=tokens_per_batch, parts=1)  # checks dev early
     parts = strategy.num_replicas_in_sync * training.gradient_accumulation
     return make_buckets(dataset, "train", tokens_per_batch=tokens_per_batch, parts=parts)
 
 
 def prepare_training_model(run: Run, strategy: tf.distribute.Strategy) -> TrainingModel:
-    """Sets the seed and the precision, and makes the model on all replicas."""
+    """Sets the seed and the precision, and creates the model on all replicas."""
     keras.utils.set_random_seed(run.training.seed)
     if run.training.mixed_precision != "none":
         keras.config.set_dtype_policy(f"mixed_{run.training.mixed_precision}")
@@ -109,9 +109,20 @@ def prepare_training_model(run: Run, strategy: tf.distribute.Strategy) -> Traini
         return make_training_model(run)
 
 
-def make_training_model(run: Run) -> TrainingModel:
-    """Makes the model and its optimizer (§5.3) with fresh weights, under the current strategy."""
+def make_training_model(run: Run, *, parts_at_once: int | None = None) -> TrainingModel:
+    """Creates the model and its optimizer (§5.3) with fresh weights, under the current strategy.
+
+    Args:
+        run: the run's configuration.
+        parts_at_once: parts of a batch that one processor computes in parallel; by default as many
+            as suit its cores. GPUs and replicas compute their batches as a whole.
+    """
     config = run.training
+    if parts_at_once is None:
+        parts_at_once = choose_parts_at_once(config)
+    replicas = tf.distribute.get_strategy().num_replicas_in_sync
+    if replicas > 1 or tf.config.list_logical_devices("GPU"):
+        parts_at_once = 1
     transformer = make_transformer(run)
     training_model = TrainingModel(
         transformer,
@@ -121,7 +132,7 @@ def make_training_model(run: Run) -> TrainingModel:
             vocabulary_size=transformer.vocabulary_size,
         ),
         gradient_accumulation=config.gradient_accumulation,
-        parts_at_once=parts_at_once(config) if _on_one_processor() else 1,
+        parts_at_once=parts_at_once,
         compile_gradients=config.jit_compile,
     )
     optimizer = Adam(config)
@@ -129,11 +140,6 @@ def make_training_model(run: Run) -> TrainingModel:
     # TrainingModel itself compiles the gradients and scales the loss.
     training_model.compile(optimizer=optimizer, jit_compile=False, auto_scale_loss=False)
     return training_model
-
-
-def _on_one_processor() -> bool:
-    replicas = tf.distribute.get_strategy().num_replicas_in_sync
-    return replicas == 1 and not tf.config.list_logical_devices("GPU")
 
 
 def _fit(
@@ -144,7 +150,7 @@ def _fit(
     translator: Translator,
     checkpoint: Checkpoint | None,
 ) -> bool:
-    """Trains up to `train_steps`; returns False if a signal came first."""
+    """Trains up to `train_steps` updates; returns False if a signal stopped it before."""
     config, strategy = run.training, training_model.distribute_strategy
     first_step = checkpoint.step if checkpoint else 0
     stop = StopOnSignal()
@@ -182,7 +188,7 @@ def _make_recorders(
     translator: Translator,
     checkpoint: Checkpoint | None,
 ) -> list[keras.callbacks.Callback]:
-    """Makes the callbacks that write to the run directory."""
+    """Creates the callbacks that write to the run directory."""
     config = run.training
     first_step = checkpoint.step if checkpoint else 0
     writer = MetricsWriter(run.directory, first_step)
@@ -197,7 +203,7 @@ def _make_recorders(
             peak_flops=replicas * measure_peak(model.compute_dtype),
         ),
         DevEvaluation(
-            lambda: evaluate_dev(run, translator, dataset, sentences=config.eval_sentences),
+            lambda: evaluate_dev(translator, dataset, sentences=config.eval_sentences),
             lambda step: show_samples(run, translator, dataset, writer, step),
             writer,
             run.directory,

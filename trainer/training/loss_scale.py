@@ -1,4 +1,4 @@
-"""Loss scaling: keeps the small gradients of float16 from becoming zero."""
+"""Loss scaling: keeps small float16 gradients from underflowing to zero."""
 
 import keras
 import tensorflow as tf
@@ -8,10 +8,14 @@ GROWTH_UPDATES = 2000
 
 
 class LossScale(keras.layers.Layer):
-    """A factor on the loss that halves when gradients overflow and doubles when they long have not.
+    """A factor on the loss: halves at an overflow, doubles after 2,000 updates without one.
 
-    Micikevicius et al. 2018 (arXiv 1710.03740), §3.2. Keras's own does not work inside
-    `Strategy.run` with gradients that are not reduced yet. Both numbers are part of a checkpoint.
+    Micikevicius et al. 2018 (arXiv 1710.03740), §3.2. Keras's own loss scaling does not work inside
+    `Strategy.run` with gradients that are not reduced yet. Checkpoints contain both variables.
+
+    Attributes:
+        scale: float32 scalar, the factor.
+        good_updates: int32 scalar, updates since the last overflow or doubling.
     """
 
     def __init__(self) -> None:
@@ -28,7 +32,7 @@ class LossScale(keras.layers.Layer):
         self.built = True
 
     def update(self, finite: tf.Tensor) -> None:
-        """Adapts the scale after an update whose gradients were `finite`, bool, or were not."""
+        """Adapts the scale after an update; `finite`, bool, says that there was no overflow."""
         good = tf.where(finite, self.good_updates.value + 1, 0)
         grows = good == GROWTH_UPDATES
         scale = self.scale.value * tf.where(finite, tf.where(grows, 2.0, 1.0), 0.5)

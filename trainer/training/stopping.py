@@ -1,4 +1,4 @@
-"""Reasons to stop: a signal, an update that is not finite, another worker; and a stalled input."""
+"""Reasons to stop training: signals, non-finite updates, other workers; and an input watchdog."""
 
 import math
 import signal
@@ -19,13 +19,13 @@ from trainer.training.callbacks import Logs, StepCallback
 
 
 class StopOnSignal(keras.callbacks.Callback):
-    """On SIGTERM or SIGINT ends training after the update at hand, so that it is checkpointed.
+    """Stops training after the current update on SIGTERM or SIGINT, so that it is checkpointed.
 
-    A second SIGINT does not wait for that.
+    A second SIGINT interrupts at once.
     """
 
     def __init__(self) -> None:
-        """Waits for signals only during training."""
+        """Handles signals only during training."""
         super().__init__()
         self.received: signal.Signals | None = None
         self._previous: dict[signal.Signals, Any] = {}
@@ -52,13 +52,13 @@ class StopOnSignal(keras.callbacks.Callback):
 
 
 class StopTogether(keras.callbacks.Callback):
-    """Stops all workers after the same update, when a callback of any of them wants to.
+    """Stops all workers after the same update, if a callback of any worker asks for it.
 
-    Must come last. With one worker it changes nothing.
+    Must be the last callback. Has no effect with one worker.
     """
 
     def __init__(self, strategy: tf.distribute.Strategy) -> None:
-        """Asks the workers of `strategy`."""
+        """Synchronizes the workers of `strategy`."""
         super().__init__()
         self._strategy = strategy
 
@@ -67,7 +67,7 @@ class StopTogether(keras.callbacks.Callback):
 
 
 class StopOnNonFinite(StepCallback):
-    """Stops when an update was not finite, or warns a few times, as `nan_policy` says.
+    """Stops at a non-finite update, or warns and skips it, depending on `nan_policy`.
 
     The training model has skipped that update. Gradients that overflow while the loss is scaled are
     expected and do not count: the scale falls, down to 1.
@@ -83,14 +83,14 @@ class StopOnNonFinite(StepCallback):
         self._skipped = 0
 
     def after_update(self, logs: dict[str, float]) -> None:
-        """Looks at the update just made."""
+        """Checks the update just made."""
         if logs["finite"]:
             self._skipped = 0
         elif not (logs["loss_scale"] > 1.0 and math.isfinite(logs["loss"])):
             self._skipped += 1
-            self._judge(logs["loss"])
+            self._stop_or_warn(logs["loss"])
 
-    def _judge(self, loss: float) -> None:
+    def _stop_or_warn(self, loss: float) -> None:
         what = "the gradients overflowed" if math.isfinite(loss) else f"the loss became {loss}"
         rows, source, target = self.model.batch_shape
         rate = float(ops.convert_to_numpy(self.model.optimizer.learning_rate))
@@ -107,10 +107,10 @@ class StopOnNonFinite(StepCallback):
 
 
 class InputWatchdog(keras.callbacks.Callback):
-    """Warns when an update has long been waiting for its batch."""
+    """Warns when an update waits too long for its batch."""
 
     def __init__(self, seconds: float = 60.0) -> None:
-        """Warns once for each wait of more than `seconds`."""
+        """Warns once about each wait of more than `seconds`."""
         super().__init__()
         self._seconds = seconds
         self._ended = threading.Event()
@@ -128,7 +128,7 @@ class InputWatchdog(keras.callbacks.Callback):
             if since is None or since == warned or time.monotonic() - since < self._seconds:
                 continue
             logging.warning(
-                "no batch for %.0f s: the input is stalled; can --dataset_dir still be read?",
+                "no batch for %.0f s: the input is stalled; is --dataset_dir still readable?",
                 time.monotonic() - since,
             )
             warned = since

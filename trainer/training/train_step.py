@@ -1,4 +1,4 @@
-"""The training step that `Model.fit` runs: forward, objective, gradients, update (§5)."""
+"""The train step that `Model.fit` runs: forward pass, loss, gradients, update (§5)."""
 
 import time
 from collections.abc import Callable
@@ -18,31 +18,32 @@ BatchShape = tuple[int, int, int]
 
 
 class TrainingModel(ModelHooks):
-    """A Transformer with its loss and update; a step is the same on any number of replicas.
+    """A Transformer with its loss and optimizer; N replicas make the update of one.
 
-    The loss is the sum over all target tokens of the global batch divided by their number, so it
-    does not matter how padding falls on the replicas, nor in how many parts each computes its
-    gradients. (Averaging the replicas' means, as frameworks do by default, is another objective.)
+    The loss is the sum over all target tokens of the global batch divided by their number. So it
+    depends neither on how padding is distributed over replicas nor on the number of parts in which
+    each computes its gradients. (The mean of the replicas' means, the default of most frameworks,
+    is another objective.)
 
     An update whose loss or gradients are not finite is counted, but changes no weight. Under
-    mixed float16 the loss is scaled meanwhile.
+    mixed float16 the loss is scaled (`LossScale`).
 
-    A step reports, for the global batch: `loss` (smoothed) and `nll` (plain), both nats per target
-    token; `source_tokens` and `target_tokens`, padding not counted; `gradient_norm`, over all
-    weights; `finite`, 1 or 0; and `loss_scale`, 1 but under float16.
+    A step logs, for the global batch: `loss` (smoothed) and `nll` (plain), both nats per target
+    token; `source_tokens` and `target_tokens`, without padding; `gradient_norm`, over all weights;
+    `finite`, 1 or 0; and `loss_scale`, 1 except under float16.
 
     Args:
         transformer: the model to train, made under the same strategy.
         label_smoothing: probability of all wrong subwords together (§5.4).
-        gradient_accumulation: equal parts of a replica's batch that are computed one after
-            another, to save memory.
-        parts_at_once: each of these is divided into as many again, which are computed side by side:
-            processor cores that share operations wait for one another, and these do not.
+        gradient_accumulation: equal parts of a replica's batch that are computed sequentially, to
+            save memory.
+        parts_at_once: equal parts of each of these that are computed in parallel: processor cores
+            that share operations wait for one another, and cores with a part each do not.
         compile_gradients: whether XLA compiles the forward and backward pass.
 
     Attributes:
-        batch_shape: rows, source length and target length of the newest global batch.
-        waiting_since: when the wait for a batch began (`time.monotonic`); None while there is one.
+        batch_shape: rows, source length and target length of the latest global batch.
+        waiting_since: when the wait for a batch began (`time.monotonic`), or None if not waiting.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class TrainingModel(ModelHooks):
         self._shapes: set[BatchShape] = set()
         self._traces = 0
         self._update: Callable[[Batch], Logs] | None = None
-        # AutoGraph would read source files whenever it traces: editing them would break a long run.
+        # AutoGraph reads source files at every trace: editing them would break a long run.
         self._gradients_of = tf.function(
             self._compute_gradients, jit_compile=compile_gradients, autograph=False
         )
@@ -74,13 +75,13 @@ class TrainingModel(ModelHooks):
 
     @property
     def programs(self) -> int:
-        """Programs made of the step so far: one for all shapes, or by XLA one for each bucket."""
+        """Number of programs traced or compiled: one for all shapes, or with XLA one per bucket."""
         return len(self._shapes) if self._compile_gradients else self._traces
 
     def offset_dropout_seeds(self) -> None:
-        """Lets each replica drop other units; to be called once, after restoring a checkpoint.
+        """Gives each replica its own dropout masks; call it once, after restoring a checkpoint.
 
-        A checkpoint holds the random state of the first replica, from which the others' follow.
+        A checkpoint contains the random state of the first replica; the others are offset from it.
         """
 
         @tf.function(autograph=False)
@@ -133,9 +134,8 @@ class TrainingModel(ModelHooks):
     def _update_if(
         self, strategy: tf.distribute.Strategy, finite: tf.Tensor, gradients: Gradients
     ) -> None:
-        """Updates all replicas, or none; outside of them, so that one condition holds for all."""
+        """Updates all replicas or none; runs in cross-replica context, for a single condition."""
         finite = strategy.experimental_local_results(finite)[0]
-
         variables = self.transformer.trainable_variables
 
         def update() -> None:
@@ -151,7 +151,7 @@ class TrainingModel(ModelHooks):
     def _compute_gradients(
         self, data: Batch, target_tokens: tf.Tensor
     ) -> tuple[tf.Tensor, Gradients]:
-        """Returns `[loss, nll]` and the gradients, this replica's share of each."""
+        """Returns this replica's share of `[loss, nll]` and of the gradients."""
         if self.parts == 1:
             losses, gradients = self._differentiate(data, target_tokens)
         else:
@@ -161,28 +161,30 @@ class TrainingModel(ModelHooks):
         return losses, gradients
 
     def _accumulate(self, data: Batch, target_tokens: tf.Tensor) -> tuple[tf.Tensor, Gradients]:
-        """As `_differentiate`, but in parts; the activations of `parts_at_once` are kept."""
+        """Does as `_differentiate`, in parts; keeps the activations of `parts_at_once` of them."""
         parts = {name: self._divide(ids) for name, ids in data.items()}
 
         def add_part(part: tf.Tensor, losses: tf.Tensor, gradients: Gradients) -> list[object]:
-            more = self._differentiate({n: ids[part] for n, ids in parts.items()}, target_tokens)
-            return [part + 1, *tf.nest.map_structure(tf.add, (losses, gradients), more)]
+            batch = {side: ids[part] for side, ids in parts.items()}
+            of_part = self._differentiate(batch, target_tokens)
+            return [part + 1, *tf.nest.map_structure(tf.add, (losses, gradients), of_part)]
 
-        nothing = [tf.zeros(v.shape, tf.float32) for v in self.transformer.trainable_variables]
+        variables = self.transformer.trainable_variables
+        zeros = [tf.zeros(variable.shape, tf.float32) for variable in variables]
         _, losses, gradients = tf.while_loop(
             lambda part, *_: part < self.parts,
             add_part,
-            [0, tf.zeros(2), nothing],
+            [0, tf.zeros(2), zeros],
             parallel_iterations=self.parts_at_once,
             maximum_iterations=self.parts,
         )
         return losses, gradients
 
     def _divide(self, ids: tf.Tensor) -> tf.Tensor:
-        """Divides `[B, length]` into `[parts, B / parts, length]`, with rows of padding to fit."""
+        """Reshapes `[B, length]` to `[parts, B / parts, length]`, after padding with empty rows."""
         rows, length = tf.unstack(tf.shape(ids))
-        filled = tf.pad(ids, [[0, -rows % self.parts], [0, 0]])
-        return tf.reshape(filled, (self.parts, -1, length))
+        padded = tf.pad(ids, [[0, -rows % self.parts], [0, 0]])
+        return tf.reshape(padded, (self.parts, -1, length))
 
     def _differentiate(self, data: Batch, target_tokens: tf.Tensor) -> tuple[tf.Tensor, Gradients]:
         with tf.GradientTape() as tape:

@@ -11,7 +11,6 @@ import tensorflow as tf
 from pipeline.common.errors import UserError
 from pipeline.dataset.schema import Dataset, Split, parse_example, read_records
 from tests.helpers.datasets import SHAPES
-from trainer.data import input_pipeline as trainer_input
 from trainer.data.input_pipeline import (
     Bucket,
     distribute,
@@ -139,15 +138,12 @@ def test_every_epoch_shuffles_the_pairs_anew(buckets: list[Bucket], shards: int)
     assert first != second
 
 
-def test_every_epoch_reads_the_shards_in_an_order_of_its_own(
-    buckets: list[Bucket], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As it must where a bucket has more rows than are shuffled together."""
-    monkeypatch.setattr(trainer_input, "_SHUFFLE_ROWS", 1)
-    monkeypatch.setattr(trainer_input, "_SHARDS_READ_TOGETHER", 1)
+def test_every_epoch_reads_the_shards_in_an_order_of_its_own(buckets: list[Bucket]) -> None:
+    """Required where a bucket has more rows than its shuffle buffer."""
     bucket = dataclasses.replace(buckets[1], batch_size=6)
     number, rest = divmod(bucket.rows, bucket.batch_size)
-    pairs = pairs_of(take(training_batches([bucket], seed=1), 3 * number))
+    batches = training_batches([bucket], seed=1, shuffle_rows=1, parallel_shards=1)
+    pairs = pairs_of(take(batches, 3 * number))
     size = len(pairs) // 3
     epochs = [pairs[start : start + size] for start in range(0, len(pairs), size)]
     assert not rest and sorted(epochs[0]) == sorted(epochs[1]) == sorted(epochs[2])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from trainer.config import TrainingConfig
-from trainer.runtime.startup import parts_at_once, start_tensorflow
+from trainer.runtime.startup import choose_parts_at_once, start_tensorflow
 
 ONEDNN = "TF_ENABLE_ONEDNN_OPTS"
 x86 = pytest.mark.skipif(platform.machine() != "x86_64", reason="oneDNN is asked for on x86 alone")
@@ -58,14 +58,14 @@ def test_each_core_computes_its_part_of_a_batch_on_one_thread(
     unset: pytest.MonkeyPatch, cores: int, training: TrainingConfig, parts: int
 ) -> None:
     unset.setattr(os, "sched_getaffinity", lambda _: set(range(cores)), raising=False)
-    assert parts_at_once(training) == parts
+    assert choose_parts_at_once(training) == parts
     start_tensorflow(for_training=training)
     assert os.environ.get("TF_NUM_INTRAOP_THREADS") == ("1" if cores == parts else None)
 
 
 def test_a_worker_of_several_computes_a_batch_as_a_whole(unset: pytest.MonkeyPatch) -> None:
     unset.setenv("TF_CONFIG", "{}")
-    assert parts_at_once(TrainingConfig()) == 1
+    assert choose_parts_at_once(TrainingConfig()) == 1
 
 
 @pytest.mark.parametrize("options", [{}, {"for_search": True}, {"for_training": TrainingConfig()}])

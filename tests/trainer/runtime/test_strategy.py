@@ -7,7 +7,6 @@ import pytest
 import tensorflow as tf
 
 from pipeline.common.errors import UserError
-from trainer.runtime import strategy
 from trainer.runtime.strategy import any_worker, is_chief, make_strategy, require_same_step
 
 WORKERS = {"worker": ["a:1", "b:1"]}
@@ -68,18 +67,14 @@ def test_a_process_alone_is_the_chief_and_decides_alone(eight_cpus: list[str]) -
         require_same_step(alone, 7)
 
 
-def test_what_one_worker_says_holds_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_one_worker_says_holds_for_all() -> None:
     """Two workers, of which the other one has said yes."""
-    monkeypatch.setattr(strategy, "_sum_over_workers", lambda _, value: value + 1.0)
     several: Any = SimpleNamespace(num_replicas_in_sync=2)
-    assert any_worker(several, False)
+    assert any_worker(several, False, add_up=lambda _, value: value + 1.0)
 
 
-def test_workers_that_would_resume_from_different_steps_are_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_workers_that_would_resume_from_different_steps_are_refused() -> None:
     """Two workers, of which the other one has found no checkpoint."""
-    monkeypatch.setattr(strategy, "_sum_over_workers", lambda _, value: value)
     several: Any = SimpleNamespace(num_replicas_in_sync=2)
     with pytest.raises(UserError, match=r"\(here step 7\): expected a --run_dir .* all share"):
-        require_same_step(several, 7)
+        require_same_step(several, 7, add_up=lambda _, value: value)

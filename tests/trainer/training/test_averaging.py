@@ -13,7 +13,7 @@ from trainer.runs.checkpoints import find_checkpoint, save_best, save_checkpoint
 from trainer.runs.run_directory import Run
 from trainer.training import finalize
 from trainer.training.averaging import make_candidates
-from trainer.training.finalize import finish, finished_steps
+from trainer.training.finalize import finish, finished_steps, format_result
 from trainer.training.train_step import TrainingModel
 
 STEPS = (10, 20, 30, 40)
@@ -191,6 +191,14 @@ def test_the_candidate_of_the_best_bleu_is_kept_and_all_are_told(
     result = json.loads((run.directory / "train.json").read_text("utf-8"))
     assert result["average"] == "last"
     assert result["dev_bleu"] == 28.0
+    assert format_result(run.directory).splitlines() == [
+        "dev: BLEU 28.00, perplexity 5.000, 40 updates, 1m20s",
+        "",
+        f"weights {run.directory}/averaged, from --average=last; candidates:",
+        "best    BLEU 26.00, perplexity 5.000",
+        "last    BLEU 28.00, perplexity 5.000",
+        "none    BLEU 27.00, perplexity 5.000",
+    ]
     assert {name: each["bleu"] for name, each in result["candidates"].items()} == {
         "best": 26.0,
         "last": 28.0,

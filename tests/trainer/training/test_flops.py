@@ -9,8 +9,7 @@ import tensorflow as tf
 
 from model.config import TransformerConfig
 from model.transformer import Transformer
-from trainer.training import flops
-from trainer.training.flops import forward_flops, measure_peak, update_flops
+from trainer.training.flops import forward_flops, measure_peak, time_products, update_flops
 
 VOCABULARY = 31
 ROWS, SOURCE, TARGET = 3, 12, 9  # more than the few rows of search, whose products are others
@@ -52,9 +51,7 @@ def test_training_flops_are_those_of_the_graph(transformer: Transformer) -> None
     assert update_flops(CONFIG, VOCABULARY, (ROWS, SOURCE, TARGET)) == counted
 
 
-def test_peak_is_the_best_of_products_that_keep_the_device_busy(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_peak_is_the_best_of_products_that_keep_the_device_busy() -> None:
     """Here products of 1024 rows take 80 or 90 ms, and smaller ones are quick but inefficient."""
     sizes: list[int] = []
 
@@ -63,9 +60,7 @@ def test_peak_is_the_best_of_products_that_keep_the_device_busy(
         sizes.append(size)
         return 0.08 + 0.01 * (len(sizes) % 2) if size == 1024 else 0.02
 
-    monkeypatch.setattr(flops, "processor_cores", lambda: 3)
-    monkeypatch.setattr(flops, "_time_products", pretend)
-    assert measure_peak("bfloat16") == 3 * 2 * 1024**3 / 0.08
+    assert measure_peak("bfloat16", cores=3, time_products=pretend) == 3 * 2 * 1024**3 / 0.08
     assert sizes[:4] == [256, 256, 512, 1024]
     assert set(sizes[4:]) == {1024} and len(sizes) < 12
 
@@ -76,11 +71,9 @@ def test_a_gpu_has_one_product_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return 0.5
 
     monkeypatch.setattr(tf.config, "list_logical_devices", lambda _: ["a device"])
-    monkeypatch.setattr(flops, "processor_cores", lambda: 3)
-    monkeypatch.setattr(flops, "_time_products", pretend)
-    assert measure_peak("float32") == 2 * 256**3 / 0.5
+    assert measure_peak("float32", cores=3, time_products=pretend) == 2 * 256**3 / 0.5
 
 
 def test_products_take_time() -> None:
     with ThreadPoolExecutor(2) as threads:
-        assert flops._time_products(threads, 2, 8, "float32") > 0
+        assert time_products(threads, 2, 8, "float32") > 0
