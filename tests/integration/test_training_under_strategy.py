@@ -107,7 +107,7 @@ def test_a_mirrored_run_stops_resumes_and_finishes(
             assert list(two - one) == [1, 0]
 
 
-def test_a_run_that_gains_no_more_ends_early_and_is_finished(
+def test_a_run_that_stopped_early_is_finished(
     dataset_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scores = iter([5.0, 7.0, 6.0, 7.0, 1.0])  # the last is not asked for

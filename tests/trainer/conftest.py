@@ -72,6 +72,40 @@ def tiny_run(make_run: Callable[..., Run], tiny_dataset: Dataset) -> Run:
     return run
 
 
+@pytest.fixture(scope="session")
+def reuse_training_model(tiny_dataset: Dataset) -> "Callable[..., TrainingModel]":
+    """As `make_training_model`, but creates and traces the model of some settings only once.
+
+    Each call resets its weights, optimizer and random state. Two models at a time need different
+    seeds. Not for tests that patch the step, or set a strategy or a precision.
+    """
+    import keras
+
+    from trainer.training import loop
+
+    models: dict[str, tuple[TrainingModel, list[Any]]] = {}
+
+    def reuse(
+        transformer: TransformerConfig = TINY, *, parts_at_once: int = 1, **settings: Any
+    ) -> "TrainingModel":
+        config = TrainingConfig(dataset_dir=tiny_dataset.directory, run_dir="none", **settings)
+        key = repr((transformer, parts_at_once, config))
+        if key not in models:
+            keras.utils.set_random_seed(config.seed)
+            run = configure_run(transformer, config, SearchConfig(), tiny_dataset)
+            model = loop.make_training_model(run, parts_at_once=parts_at_once)
+            models[key] = model, [variable.numpy() for variable in variables_of(model)]
+        model, initial = models[key]
+        for variable, value in zip(variables_of(model), initial, strict=True):
+            variable.assign(value)
+        return model
+
+    def variables_of(model: "TrainingModel") -> list[Any]:
+        return [*model.transformer.variables, *model.optimizer.variables]
+
+    return reuse
+
+
 @pytest.fixture
 def make_training_model(make_run: Callable[..., Run]) -> "Callable[..., TrainingModel]":
     """Creates a tiny training model from an architecture and settings of `TrainingConfig`."""

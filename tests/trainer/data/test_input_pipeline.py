@@ -52,9 +52,9 @@ def stored(dataset: Dataset, split: str) -> list[Pair]:
 
 def assert_same(left: list[Arrays], right: list[Arrays]) -> None:
     assert len(left) == len(right)
-    for one, other in zip(left, right, strict=True):
-        np.testing.assert_array_equal(one["source"], other["source"])
-        np.testing.assert_array_equal(one["target"], other["target"])
+    for received, expected in zip(left, right, strict=True):
+        np.testing.assert_array_equal(received["source"], expected["source"])
+        np.testing.assert_array_equal(received["target"], expected["target"])
 
 
 def test_batch_sizes_fill_the_tokens_and_are_multiples_of_the_replicas(
@@ -213,5 +213,7 @@ def test_a_worker_gets_the_slices_of_its_own_replicas(tiny_dataset: Dataset) -> 
     pieces = list(dealt.take(6).as_numpy_iterator())
     for number, whole in enumerate(take(training_batches(made, seed=1), 3)):
         for side in ("source", "target"):
-            mine = np.concatenate([piece[side] for piece in pieces[2 * number : 2 * number + 2]])
-            np.testing.assert_array_equal(mine, whole[side][len(whole[side]) // 2 :])
+            received = np.concatenate(
+                [piece[side] for piece in pieces[2 * number : 2 * number + 2]]
+            )
+            np.testing.assert_array_equal(received, whole[side][len(whole[side]) // 2 :])

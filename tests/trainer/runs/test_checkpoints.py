@@ -58,7 +58,7 @@ def save(
 
 
 def average(run_dir: Path, checkpoints: list[Checkpoint]) -> Checkpoint:
-    sources = [one.step for one in checkpoints]
+    sources = [checkpoint.step for checkpoint in checkpoints]
     return save_averaged(run_dir, mean_weights(checkpoints), checkpoints[-1], sources=sources)
 
 
@@ -67,19 +67,19 @@ def steps(run_dir: Path) -> list[int]:
 
 
 def test_a_restored_training_model_has_every_bit_of_the_saved_one(
-    tmp_path: Path, make_training_model: MakeTrainingModel
+    tmp_path: Path, reuse_training_model: MakeTrainingModel
 ) -> None:
-    saved, other = make_training_model(), make_training_model()
+    saved, fresh = reuse_training_model(), reuse_training_model(seed=2)
     for seed in range(3):
         update(saved, seed)
-    fresh = state_of(other)
+    initial = state_of(fresh)
     save(tmp_path, saved, 3)
-    restored = restore_latest(tmp_path, other)
+    restored = restore_latest(tmp_path, fresh)
     assert restored is not None
     assert (restored.step, restored.train_seconds) == (3, 1.5)
-    assert int(other.optimizer.iterations) == 3
+    assert int(fresh.optimizer.iterations) == 3
     moved = 0
-    for before, expected, received in zip(fresh, state_of(saved), state_of(other), strict=True):
+    for before, expected, received in zip(initial, state_of(saved), state_of(fresh), strict=True):
         assert received.dtype == expected.dtype
         np.testing.assert_array_equal(received, expected)
         moved += not np.array_equal(before, expected)
@@ -89,15 +89,15 @@ def test_a_restored_training_model_has_every_bit_of_the_saved_one(
 
 
 def test_a_restored_training_model_drops_the_same_units(
-    tmp_path: Path, make_training_model: MakeTrainingModel
+    tmp_path: Path, reuse_training_model: MakeTrainingModel
 ) -> None:
     ids = tf.constant([[4, 5, 1]])
-    saved, other = make_training_model(), make_training_model()
+    saved, fresh = reuse_training_model(), reuse_training_model(seed=2)
     update(saved)
     save(tmp_path, saved, 1)
-    restore_latest(tmp_path, other)
+    restore_latest(tmp_path, fresh)
     np.testing.assert_array_equal(
-        other.transformer(ids, ids, training=True), saved.transformer(ids, ids, training=True)
+        fresh.transformer(ids, ids, training=True), saved.transformer(ids, ids, training=True)
     )
 
 
@@ -106,27 +106,27 @@ def test_the_scale_of_the_loss_is_restored(
 ) -> None:
     keras.config.set_dtype_policy("mixed_float16")
     try:
-        saved, other = make_training_model(), make_training_model()
+        saved, fresh = make_training_model(), make_training_model()
     finally:
         keras.config.set_dtype_policy("float32")
-    assert saved.loss_scale is not None and other.loss_scale is not None
+    assert saved.loss_scale is not None and fresh.loss_scale is not None
     saved.loss_scale.scale.assign(4.0)
     saved.loss_scale.good_updates.assign(17)
     save(tmp_path, saved, 1)
-    restore_latest(tmp_path, other)
-    assert (float(other.loss_scale.scale), int(other.loss_scale.good_updates)) == (4.0, 17)
+    restore_latest(tmp_path, fresh)
+    assert (float(fresh.loss_scale.scale), int(fresh.loss_scale.good_updates)) == (4.0, 17)
 
 
 def test_nothing_is_restored_where_nothing_was_saved(
-    tmp_path: Path, make_training_model: MakeTrainingModel
+    tmp_path: Path, reuse_training_model: MakeTrainingModel
 ) -> None:
-    assert restore_latest(tmp_path, make_training_model()) is None
+    assert restore_latest(tmp_path, reuse_training_model()) is None
 
 
 def test_training_does_not_start_afresh_over_checkpoints_that_cannot_be_read(
-    tmp_path: Path, make_training_model: MakeTrainingModel
+    tmp_path: Path, reuse_training_model: MakeTrainingModel
 ) -> None:
-    training_model = make_training_model()
+    training_model = reuse_training_model()
     for step in (5, 10):
         save(tmp_path, training_model, step)
     (tmp_path / "checkpoints/step-00000005/state.npz").write_bytes(b"")
@@ -136,9 +136,9 @@ def test_training_does_not_start_afresh_over_checkpoints_that_cannot_be_read(
 
 
 def test_what_a_kill_left_is_deleted_and_nothing_else(
-    tmp_path: Path, make_training_model: MakeTrainingModel
+    tmp_path: Path, reuse_training_model: MakeTrainingModel
 ) -> None:
-    save(tmp_path, make_training_model(), 5)
+    save(tmp_path, reuse_training_model(), 5)
     kept = sorted(tmp_path.rglob("*"))
     for name in ("checkpoints/.step-00000010.tmp", "checkpoints/.step-00000005.old"):
         shutil.copytree(tmp_path / "checkpoints/step-00000005", tmp_path / name)
@@ -147,8 +147,8 @@ def test_what_a_kill_left_is_deleted_and_nothing_else(
     assert sorted(tmp_path.rglob("*")) == kept
 
 
-def test_only_the_newest_are_kept(tmp_path: Path, make_training_model: MakeTrainingModel) -> None:
-    training_model = make_training_model()
+def test_only_the_newest_are_kept(tmp_path: Path, reuse_training_model: MakeTrainingModel) -> None:
+    training_model = reuse_training_model()
     for step in (5, 10, 15, 20):
         save(tmp_path, training_model, step, keep=2)
     assert steps(tmp_path) == [15, 20]
@@ -156,7 +156,7 @@ def test_only_the_newest_are_kept(tmp_path: Path, make_training_model: MakeTrain
 
 def test_a_kill_while_one_is_deleted_leaves_all_of_it_or_what_is_cleaned_up(
     tmp_path: Path,
-    make_training_model: MakeTrainingModel,
+    reuse_training_model: MakeTrainingModel,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -165,7 +165,7 @@ def test_a_kill_while_one_is_deleted_leaves_all_of_it_or_what_is_cleaned_up(
             (path / "checkpoint.json").unlink()
             raise KeyboardInterrupt
 
-    training_model = make_training_model()
+    training_model = reuse_training_model()
     save(tmp_path, training_model, 5, keep=1)
     monkeypatch.setattr(shutil, "rmtree", stop_halfway)
     with pytest.raises(KeyboardInterrupt):
@@ -178,13 +178,13 @@ def test_a_kill_while_one_is_deleted_leaves_all_of_it_or_what_is_cleaned_up(
 
 
 def test_an_interim_checkpoint_displaces_none_and_goes_with_the_next(
-    tmp_path: Path, make_training_model: MakeTrainingModel
+    tmp_path: Path, reuse_training_model: MakeTrainingModel
 ) -> None:
-    training_model = make_training_model()
+    training_model = reuse_training_model()
     for step in (5, 10):
         save(tmp_path, training_model, step, keep=2)
     save(tmp_path, training_model, 12, keep=2, interim=True)
-    assert [one.interim for one in list_checkpoints(tmp_path)] == [False, False, True]
+    assert [checkpoint.interim for checkpoint in list_checkpoints(tmp_path)] == [False, False, True]
     save(tmp_path, training_model, 13, keep=2, interim=True)
     assert steps(tmp_path) == [5, 10, 13]
     save(tmp_path, training_model, 15, keep=2)
@@ -192,9 +192,9 @@ def test_an_interim_checkpoint_displaces_none_and_goes_with_the_next(
 
 
 def test_the_best_weights_replace_those_before(
-    tmp_path: Path, make_training_model: MakeTrainingModel
+    tmp_path: Path, reuse_training_model: MakeTrainingModel
 ) -> None:
-    training_model = make_training_model()
+    training_model = reuse_training_model()
     with pytest.raises(UserError, match="no checkpoint 'best'"):
         find_checkpoint(tmp_path, "best")
     for step in (4, 8):
@@ -203,10 +203,10 @@ def test_the_best_weights_replace_those_before(
     best = find_checkpoint(tmp_path, "best")
     assert (best.step, steps(tmp_path)) == (8, [])
     assert [path.name for path in (tmp_path / "best").iterdir()] == ["step-00000008"]
-    other = make_training_model()
-    load_weights(best, other.transformer)
+    fresh = reuse_training_model(seed=2)
+    load_weights(best, fresh.transformer)
     for received, wanted in zip(
-        other.transformer.trainable_variables,
+        fresh.transformer.trainable_variables,
         training_model.transformer.trainable_variables,
         strict=True,
     ):
@@ -214,12 +214,12 @@ def test_the_best_weights_replace_those_before(
 
 
 def test_the_n_best_are_kept_in_their_order(
-    tmp_path: Path, make_training_model: MakeTrainingModel
+    tmp_path: Path, reuse_training_model: MakeTrainingModel
 ) -> None:
-    transformer = make_training_model().transformer
+    transformer = reuse_training_model().transformer
     for step, bleu in ((1, 20.0), (2, 23.0), (3, 21.0), (4, 19.0), (5, 21.0), (6, 25.0)):
         save_best(tmp_path, transformer, step=step, bleu=bleu, keep=3)
-    assert [(one.step, one.bleu) for one in list_best(tmp_path)] == [
+    assert [(checkpoint.step, checkpoint.bleu) for checkpoint in list_best(tmp_path)] == [
         (6, 25.0),
         (2, 23.0),
         (3, 21.0),
@@ -227,14 +227,14 @@ def test_the_n_best_are_kept_in_their_order(
     assert find_checkpoint(tmp_path, "best").step == 6
     # A killed run evaluates again what it had evaluated after its newest checkpoint.
     save_best(tmp_path, transformer, step=6, bleu=25.0, keep=3)
-    assert [one.step for one in list_best(tmp_path)] == [6, 2, 3]
+    assert [checkpoint.step for checkpoint in list_best(tmp_path)] == [6, 2, 3]
     assert len([*(tmp_path / "best").iterdir()]) == 3  # and nothing of the one replaced
 
 
 def test_a_killed_write_leaves_the_earlier_checkpoint_in_force(
-    tmp_path: Path, make_training_model: MakeTrainingModel, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, reuse_training_model: MakeTrainingModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    training_model = make_training_model()
+    training_model = reuse_training_model()
     save(tmp_path, training_model, 1)
 
     def killed(*_: object, **__: object) -> None:
@@ -257,22 +257,22 @@ def test_a_killed_write_leaves_the_earlier_checkpoint_in_force(
 @pytest.mark.parametrize("share", [0.0, 0.5])
 def test_a_truncated_checkpoint_is_passed_over_with_a_warning(
     tmp_path: Path,
-    make_training_model: MakeTrainingModel,
+    reuse_training_model: MakeTrainingModel,
     caplog: pytest.LogCaptureFixture,
     name: str,
     share: float,
 ) -> None:
-    training_model = make_training_model()
+    training_model = reuse_training_model()
     save(tmp_path, training_model, 1)
     update(training_model)
     save(tmp_path, training_model, 2)
     path = tmp_path / "checkpoints" / "step-00000002" / name
     path.write_bytes(path.read_bytes()[: int(share * path.stat().st_size)])
-    other = make_training_model()
+    fresh = reuse_training_model(seed=2)
     with caplog.at_level("WARNING", logger="absl"):
-        restored = restore_latest(tmp_path, other)
+        restored = restore_latest(tmp_path, fresh)
     assert restored is not None and restored.step == 1
-    assert int(other.optimizer.iterations) == 0
+    assert int(fresh.optimizer.iterations) == 0
     assert "damaged checkpoint" in caplog.text
     assert "step-00000002" in caplog.text
 
@@ -285,9 +285,9 @@ def test_a_truncated_checkpoint_is_passed_over_with_a_warning(
     ],
 )
 def test_damage_to_the_archive_itself_is_told(
-    tmp_path: Path, make_training_model: MakeTrainingModel, bytes_: bytes, damaged: int
+    tmp_path: Path, reuse_training_model: MakeTrainingModel, bytes_: bytes, damaged: int
 ) -> None:
-    save(tmp_path, make_training_model(), 5)
+    save(tmp_path, reuse_training_model(), 5)
     path = tmp_path / "checkpoints/step-00000005/weights.npz"
     data = bytearray(path.read_bytes())
     data[data.index(bytes_) + damaged] ^= 0x55
@@ -297,13 +297,15 @@ def test_damage_to_the_archive_itself_is_told(
 
 
 def test_a_damaged_checkpoint_is_not_averaged_and_goes_with_the_next_save(
-    tmp_path: Path, make_training_model: MakeTrainingModel
+    tmp_path: Path, reuse_training_model: MakeTrainingModel
 ) -> None:
-    training_model = make_training_model()
+    training_model = reuse_training_model()
     for step in (1, 5):
         save(tmp_path, training_model, step)
     (tmp_path / "checkpoints" / "step-00000005" / "weights.npz").write_bytes(b"PK")
-    with pytest.raises(UserError, match=r"damaged checkpoint: .*; delete .*step-00000005 to do"):
+    with pytest.raises(
+        UserError, match=r"damaged checkpoint: .*; delete .*step-00000005 to continue"
+    ):
         mean_weights(list_checkpoints(tmp_path))
     restore_latest(tmp_path, training_model)
     save(tmp_path, training_model, 3, interim=True)
@@ -311,9 +313,9 @@ def test_a_damaged_checkpoint_is_not_averaged_and_goes_with_the_next_save(
 
 
 def test_the_average_is_the_mean_of_the_weights(
-    tmp_path: Path, make_training_model: MakeTrainingModel
+    tmp_path: Path, reuse_training_model: MakeTrainingModel
 ) -> None:
-    training_model = make_training_model()
+    training_model = reuse_training_model()
     weights = []
     for step in (1, 2, 3):
         update(training_model, step)
@@ -332,9 +334,9 @@ def test_the_average_is_the_mean_of_the_weights(
 
 
 def test_the_mean_is_summed_in_float64(
-    tmp_path: Path, make_training_model: MakeTrainingModel
+    tmp_path: Path, reuse_training_model: MakeTrainingModel
 ) -> None:
-    training_model = make_training_model()
+    training_model = reuse_training_model()
     weight = training_model.transformer.trainable_variables[0]
     for step, value in enumerate((2.0**24, 1.0, 1.0), 1):  # in float32 each 1 would be lost
         weight.assign(np.full(weight.shape, value, np.float32))
@@ -345,22 +347,22 @@ def test_the_mean_is_summed_in_float64(
 
 @pytest.mark.parametrize("config", [{"num_layers": 2}, {"positions": "learned"}])
 def test_a_checkpoint_of_another_configuration_is_refused(
-    tmp_path: Path, make_training_model: MakeTrainingModel, config: dict[str, object]
+    tmp_path: Path, reuse_training_model: MakeTrainingModel, config: dict[str, object]
 ) -> None:
     sizes = {"model_dim": 16, "feed_forward_dim": 24, "num_heads": 2}
-    save(tmp_path, make_training_model(), 1)
-    other = make_training_model(TransformerConfig(**{"num_layers": 1, **sizes, **config}))  # type: ignore[arg-type]
+    save(tmp_path, reuse_training_model(), 1)
+    fresh = reuse_training_model(TransformerConfig(**{"num_layers": 1, **sizes, **config}))  # type: ignore[arg-type]
     with pytest.raises(UserError, match="step-00000001 belongs to another configuration"):
-        restore_latest(tmp_path, other)
+        restore_latest(tmp_path, fresh)
 
 
 @pytest.mark.parametrize("feed_forward_dim", [1024, 528])
 def test_only_weights_of_the_same_configuration_are_loaded(
-    tmp_path: Path, make_training_model: MakeTrainingModel, feed_forward_dim: int
+    tmp_path: Path, reuse_training_model: MakeTrainingModel, feed_forward_dim: int
 ) -> None:
     """528 columns are those of 512 with the padding that search adds after loading."""
     config = TransformerConfig(num_layers=1, model_dim=16, feed_forward_dim=512, num_heads=2)
-    training_model = make_training_model(config)
+    training_model = reuse_training_model(config)
     save(tmp_path, training_model, 1)
     sizes = dataclasses.replace(config, feed_forward_dim=feed_forward_dim)
     transformer = Transformer(sizes, training_model.transformer.vocabulary_size)
@@ -371,19 +373,19 @@ def test_only_weights_of_the_same_configuration_are_loaded(
 
 @pytest.mark.parametrize("config", [{"num_layers": 2}, {"feed_forward_dim": 32}])
 def test_checkpoints_of_different_configurations_are_not_averaged(
-    tmp_path: Path, make_training_model: MakeTrainingModel, config: dict[str, int]
+    tmp_path: Path, reuse_training_model: MakeTrainingModel, config: dict[str, int]
 ) -> None:
     sizes = {"num_layers": 1, "model_dim": 16, "feed_forward_dim": 24, "num_heads": 2}
-    save(tmp_path, make_training_model(), 1)
-    save(tmp_path, make_training_model(TransformerConfig(**(sizes | config))), 2)  # type: ignore[arg-type]
+    save(tmp_path, reuse_training_model(), 1)
+    save(tmp_path, reuse_training_model(TransformerConfig(**(sizes | config))), 2)  # type: ignore[arg-type]
     with pytest.raises(UserError, match="step-00000002 belongs to another configuration: transf"):
         mean_weights(list_checkpoints(tmp_path))
 
 
 def test_a_checkpoint_is_found_by_name(
-    tmp_path: Path, make_training_model: MakeTrainingModel
+    tmp_path: Path, reuse_training_model: MakeTrainingModel
 ) -> None:
-    training_model = make_training_model()
+    training_model = reuse_training_model()
     for step in (1, 2):
         save(tmp_path, training_model, step)
     assert find_checkpoint(tmp_path, "auto").step == 2
@@ -396,11 +398,11 @@ def test_a_checkpoint_is_found_by_name(
 
 
 def test_a_missing_checkpoint_is_named_with_those_there_are(
-    tmp_path: Path, make_training_model: MakeTrainingModel
+    tmp_path: Path, reuse_training_model: MakeTrainingModel
 ) -> None:
     with pytest.raises(UserError, match=r"no checkpoint 'auto' .* \(steps there: none\)"):
         find_checkpoint(tmp_path, "auto")
-    save(tmp_path, make_training_model(), 7)
+    save(tmp_path, reuse_training_model(), 7)
     with pytest.raises(UserError, match=r"no checkpoint '8' .* \(steps there: 7\).*--checkpoint"):
         find_checkpoint(tmp_path, "8")
     with pytest.raises(UserError, match="no checkpoint 'averaged'"):
@@ -408,20 +410,22 @@ def test_a_missing_checkpoint_is_named_with_those_there_are(
 
 
 def test_a_damaged_description_of_an_average_is_told(
-    tmp_path: Path, make_training_model: MakeTrainingModel
+    tmp_path: Path, reuse_training_model: MakeTrainingModel
 ) -> None:
-    save(tmp_path, make_training_model(), 1)
+    save(tmp_path, reuse_training_model(), 1)
     average(tmp_path, list_checkpoints(tmp_path))
     description = tmp_path / "averaged" / "checkpoint.json"
     description.write_bytes(description.read_bytes()[:-9])
-    with pytest.raises(UserError, match=r"damaged checkpoint: .*; delete .*averaged to do without"):
+    with pytest.raises(
+        UserError, match=r"damaged checkpoint: .*; delete .*averaged to continue without"
+    ):
         find_checkpoint(tmp_path, "auto")
 
 
 def test_the_description_is_readable_json(
-    tmp_path: Path, make_training_model: MakeTrainingModel
+    tmp_path: Path, reuse_training_model: MakeTrainingModel
 ) -> None:
-    save(tmp_path, make_training_model(), 4, interim=True)
+    save(tmp_path, reuse_training_model(), 4, interim=True)
     path = tmp_path / "checkpoints" / "step-00000004" / "checkpoint.json"
     expected = {"step": 4, "train_seconds": 2.0, "interim": True, "sources": [], "bleu": None}
     assert json.loads(path.read_text("utf-8")) == expected

@@ -99,9 +99,9 @@ def test_the_sample_values_differ_from_every_default(tmp_path: Path) -> None:
 def test_a_worker_that_does_not_write_leaves_the_directory_alone(
     tmp_path: Path, tiny_dataset: Dataset
 ) -> None:
-    other = open_run(TRANSFORMER, make_training(tmp_path), SEARCH, tiny_dataset, write=False)
+    described = open_run(TRANSFORMER, make_training(tmp_path), SEARCH, tiny_dataset, write=False)
     assert not (tmp_path / "run").exists()
-    assert start(tmp_path, tiny_dataset) == other
+    assert start(tmp_path, tiny_dataset) == described
     with pytest.raises(UserError, match="--seed was 3, now 4"):
         open_run(TRANSFORMER, make_training(tmp_path, seed=4), SEARCH, tiny_dataset, write=False)
 
@@ -110,8 +110,8 @@ def test_a_run_that_saved_nothing_gives_way_to_another(
     tmp_path: Path, tiny_dataset: Dataset
 ) -> None:
     open_run(TRANSFORMER, make_training(tmp_path), SEARCH, tiny_dataset)
-    other = start(tmp_path, tiny_dataset, tokens_per_batch=99)
-    assert load_run(tmp_path / "run") == other
+    second = start(tmp_path, tiny_dataset, tokens_per_batch=99)
+    assert load_run(tmp_path / "run") == second
 
 
 def test_a_run_directory_in_a_store_is_refused(tmp_path: Path, tiny_dataset: Dataset) -> None:
@@ -224,12 +224,12 @@ def test_a_dataset_of_other_subwords_is_refused_with_how_to_make_one(
         side: dataclasses.replace(vocabulary, path=f"subwords.{side}.model", sha256="other")
         for side, vocabulary in tiny_dataset.vocabularies.items()
     }
-    other = dataclasses.replace(tiny_dataset, vocabularies=vocabularies)
+    changed = dataclasses.replace(tiny_dataset, vocabularies=vocabularies)
     reversed_ = dataclasses.replace(tiny_dataset, source_language="de", target_language="en")
     with pytest.raises(UserError, match=r"is de → en, .*run is en → de: expected the same"):
         check_dataset(run, reversed_)
     with pytest.raises(UserError, match=r"other subwords .*--subwords_model=\S*/subwords.model$"):
-        check_dataset(run, other)
+        check_dataset(run, changed)
     data = dataclasses.replace(run.data, vocabularies=vocabularies)
     separate = dataclasses.replace(run, data=data)
     two = r"=\S*source.model,\S*target.model --shared_vocabulary=false$"
@@ -311,23 +311,23 @@ def test_a_resumed_run_of_other_training_is_refused(
 
 def test_a_resumed_run_of_another_model_is_refused(tmp_path: Path, tiny_dataset: Dataset) -> None:
     start(tmp_path, tiny_dataset)
-    other = dataclasses.replace(TRANSFORMER, num_layers=2)
+    changed = dataclasses.replace(TRANSFORMER, num_layers=2)
     with pytest.raises(UserError, match="--num_layers was 1, now 2"):
-        open_run(other, make_training(tmp_path), SEARCH, tiny_dataset)
+        open_run(changed, make_training(tmp_path), SEARCH, tiny_dataset)
 
 
 def test_a_resumed_run_may_search_otherwise(tmp_path: Path, tiny_dataset: Dataset) -> None:
     start(tmp_path, tiny_dataset)
-    other = dataclasses.replace(SEARCH, beam_size=8)
-    open_run(TRANSFORMER, make_training(tmp_path), other, tiny_dataset)
-    assert load_run(tmp_path / "run").search == other
+    changed = dataclasses.replace(SEARCH, beam_size=8)
+    open_run(TRANSFORMER, make_training(tmp_path), changed, tiny_dataset)
+    assert load_run(tmp_path / "run").search == changed
 
 
 def test_a_resumed_run_on_other_data_is_refused(tmp_path: Path, tiny_dataset: Dataset) -> None:
     start(tmp_path, tiny_dataset)
-    other = dataclasses.replace(tiny_dataset, fingerprint="f00")
+    changed = dataclasses.replace(tiny_dataset, fingerprint="f00")
     with pytest.raises(UserError, match="data fingerprint was '.*', now 'f00'"):
-        start(tmp_path, other)
+        start(tmp_path, changed)
 
 
 def test_a_directory_of_something_else_is_refused(tmp_path: Path, tiny_dataset: Dataset) -> None:

@@ -27,13 +27,14 @@ def fill(transformer: Transformer, value: float) -> None:
 
 @pytest.fixture
 def make(
-    make_run: Callable[..., Run], make_training_model: Callable[..., TrainingModel]
+    make_run: Callable[..., Run], reuse_training_model: Callable[..., TrainingModel]
 ) -> Callable[..., tuple[Run, TrainingModel]]:
     """Makes a run whose weights at each step are the number of the step, and its training model."""
 
     def make(*, interim: bool = False, **settings: Any) -> tuple[Run, TrainingModel]:
         settings = {"average_checkpoints": 2, "eval_every_steps": 5, **settings}
-        run, training_model = make_run(**settings), make_training_model(**settings)
+        run = make_run(**settings)
+        training_model = reuse_training_model(ema_decay=run.training.ema_decay)
         for step in STEPS:
             fill(training_model.transformer, step)
             save_checkpoint(
@@ -54,11 +55,11 @@ def make(
 
 def values_of(run: Run, training_model: TrainingModel) -> dict[str, tuple[float, tuple[int, ...]]]:
     """By candidate: the value of all its weights, and the steps it comes from."""
-    found = {}
+    values = {}
     for name, weights, sources in make_candidates(run, training_model):
         (value,) = {float(value) for array in weights.values() for value in array.flat}
-        found[name] = (value, sources)
-    return found
+        values[name] = (value, sources)
+    return values
 
 
 @pytest.mark.parametrize(
@@ -102,20 +103,20 @@ def test_an_interim_checkpoint_may_be_the_last(
 
 
 def test_an_interim_checkpoint_is_averaged_where_there_is_no_other(
-    make_run: Callable[..., Run], make_training_model: Callable[..., TrainingModel]
+    make_run: Callable[..., Run], reuse_training_model: Callable[..., TrainingModel]
 ) -> None:
     """As of a run that was stopped early, and then told to have no more steps than it had."""
-    run, training_model = make_run(), make_training_model()
+    run, training_model = make_run(), reuse_training_model()
     fill(training_model.transformer, 3.0)
     save_checkpoint(run.directory, training_model, step=5, train_seconds=0.0, keep=5, interim=True)
     assert values_of(run, training_model) == {"last": (3.0, (5,))}
 
 
 def test_best_without_an_evaluation_is_last(
-    make_run: Callable[..., Run], make_training_model: Callable[..., TrainingModel]
+    make_run: Callable[..., Run], reuse_training_model: Callable[..., TrainingModel]
 ) -> None:
     settings = {"average": "best", "eval_every_steps": 100}
-    run, training_model = make_run(**settings), make_training_model(**settings)
+    run, training_model = make_run(**settings), reuse_training_model()
     fill(training_model.transformer, 3.0)
     save_checkpoint(run.directory, training_model, step=50, train_seconds=0.0, keep=5)
     assert values_of(run, training_model) == {"last": (3.0, (50,))}
@@ -199,7 +200,7 @@ def test_the_candidate_of_the_best_bleu_is_kept_and_all_are_told(
         "last    BLEU 28.00, perplexity 5.000",
         "none    BLEU 27.00, perplexity 5.000",
     ]
-    assert {name: each["bleu"] for name, each in result["candidates"].items()} == {
+    assert {name: scores["bleu"] for name, scores in result["candidates"].items()} == {
         "best": 26.0,
         "last": 28.0,
         "none": 27.0,

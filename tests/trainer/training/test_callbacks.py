@@ -101,7 +101,7 @@ def test_intervals_are_counted_over_all_sessions(tmp_path: Path) -> None:
 def test_checkpoints_are_saved_every_so_many_steps_and_at_the_end(tmp_path: Path) -> None:
     saving = checkpointing(tmp_path, checkpoint_every_steps=2, train_steps=5)
     fit(ScriptedModel([PLAIN] * 5), 5, saving)
-    assert [(one.step, one.interim) for one in list_checkpoints(tmp_path)] == [
+    assert [(saved.step, saved.interim) for saved in list_checkpoints(tmp_path)] == [
         (2, False),
         (4, False),
         (5, False),

@@ -93,7 +93,7 @@ def test_the_weights_of_the_best_evaluations_are_kept(
     ("past_bleu", "patience", "ends_after"),
     [([], 2, 4), ([], 1, 3), ([], 0, 6), ([25.0], 2, 2), ([25.0, 24.0], 2, 1), ([22.0], 3, 3)],
 )
-def test_training_ends_when_dev_gains_no_more(
+def test_training_stops_early_when_dev_does_not_improve(
     tmp_path: Path, past_bleu: list[float], patience: int, ends_after: int
 ) -> None:
     done: list[int] = []

@@ -29,7 +29,8 @@ def test_gradients_are_finite_differences_of_the_equations(
 ) -> None:
     model = Transformer(small_config(**changes), VOCABULARY)
     fill_with_waves(model)
-    weights = {each.path: each.numpy().astype(np.float64) for each in model.trainable_variables}
+    variables = model.trainable_variables
+    weights = {variable.path: variable.numpy().astype(np.float64) for variable in variables}
     monkeypatch.setattr(numpy_reference, "weight", lambda variable: weights[variable.path])
     random = np.random.default_rng(1)
     for variable, gradient in zip(model.trainable_variables, gradients_of(model), strict=True):
@@ -46,7 +47,7 @@ def gradients_of(model: Transformer) -> list[np.ndarray]:
         matrix = model.embedding.matrix
         loss, _ = cross_entropy(states, matrix, tf.constant(TARGET), label_smoothing=SMOOTHING)
     variables = [variable.value for variable in model.trainable_variables]
-    return [tf.convert_to_tensor(each).numpy() for each in tape.gradient(loss, variables)]
+    return [tf.convert_to_tensor(gradient).numpy() for gradient in tape.gradient(loss, variables)]
 
 
 def slope_along(

@@ -17,7 +17,7 @@ from trainer.training.optimizer import Adam
 from trainer.training.train_step import TrainingModel
 
 MakeTrainingModel = Callable[..., TrainingModel]
-DECAY = 0.75
+DECAY, RATE = 0.75, 0.01
 BATCH = {
     "source": np.array([[4, 5, 1], [8, 1, 0], [5, 6, 1], [7, 1, 0]], np.int32),
     "target": np.array([[9, 1], [5, 1], [6, 1], [1, 0]], np.int32),
@@ -25,17 +25,19 @@ BATCH = {
 
 
 @pytest.fixture
+def without_dropout(tiny_transformer: TransformerConfig) -> TransformerConfig:
+    return dataclasses.replace(tiny_transformer, dropout=0.0)
+
+
+@pytest.fixture
 def make(
-    make_training_model: MakeTrainingModel, tiny_transformer: TransformerConfig
+    reuse_training_model: MakeTrainingModel, without_dropout: TransformerConfig
 ) -> Callable[[], TrainingModel]:
-    """Makes equal training_models without dropout."""
+    """Returns a model without dropout in its initial state; the same one at every call."""
 
     def make() -> TrainingModel:
-        keras.utils.set_random_seed(1)
-        training_model = make_training_model(
-            dataclasses.replace(tiny_transformer, dropout=0.0), ema_decay=DECAY
-        )
-        training_model.optimizer.learning_rate = 0.01
+        training_model = reuse_training_model(without_dropout, ema_decay=DECAY)
+        training_model.optimizer.learning_rate = RATE
         return training_model
 
     return make
@@ -118,39 +120,47 @@ def test_a_skipped_first_update_does_not_draw_the_average_to_zero(
 def test_a_resumed_average_goes_on_to_the_same_bits(
     make: Callable[[], TrainingModel], tmp_path: Path
 ) -> None:
-    whole, first, second = make(), make(), make()
+    uninterrupted = make()
     for _ in range(4):
-        whole.train_step(BATCH)
+        uninterrupted.train_step(BATCH)
+    expected = averages_of(uninterrupted)
+    first = make()
     for _ in range(2):
         first.train_step(BATCH)
     save_checkpoint(tmp_path, first, step=2, train_seconds=0.0, keep=1)
+    second = make()
     restore_latest(tmp_path, second)
     for _ in range(2):
         second.train_step(BATCH)
     for name, average in averages_of(second).items():
-        np.testing.assert_array_equal(average, averages_of(whole)[name], err_msg=name)
+        np.testing.assert_array_equal(average, expected[name], err_msg=name)
 
 
 def test_replicas_keep_the_average_of_one(
-    make: Callable[[], TrainingModel], eight_cpus: list[str]
+    make: Callable[[], TrainingModel],
+    make_training_model: MakeTrainingModel,
+    without_dropout: TransformerConfig,
+    eight_cpus: list[str],
 ) -> None:
     strategy = tf.distribute.MirroredStrategy(
         eight_cpus[:2], cross_device_ops=tf.distribute.ReductionToOneDevice()
     )
-    one = make()
+    alone = make()
     with strategy.scope():
-        two = make()
-    step = tf.function(two.train_step)
+        keras.utils.set_random_seed(1)
+        mirrored = make_training_model(without_dropout, ema_decay=DECAY)
+        mirrored.optimizer.learning_rate = RATE
+    step = tf.function(mirrored.train_step)
 
     def half(context: tf.distribute.ReplicaContext) -> dict[str, tf.Tensor]:
         start = 2 * context.replica_id_in_sync_group
         return {side: tf.constant(ids[start : start + 2]) for side, ids in BATCH.items()}
 
     for _ in range(3):
-        one.train_step(BATCH)
+        alone.train_step(BATCH)
         strategy.run(step, args=(strategy.experimental_distribute_values_from_function(half),))
-    for name, average in averages_of(two).items():
-        np.testing.assert_allclose(average, averages_of(one)[name], atol=3e-4, err_msg=name)
+    for name, average in averages_of(mirrored).items():
+        np.testing.assert_allclose(average, averages_of(alone)[name], atol=3e-4, err_msg=name)
 
 
 def test_without_a_decay_nothing_is_kept(make_training_model: MakeTrainingModel) -> None:

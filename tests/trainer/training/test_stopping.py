@@ -48,7 +48,7 @@ def test_a_signal_ends_training_after_the_update_and_saves_it(
     fit(training_model, 9, AfterUpdate(interrupt), saving, stop, together, count)
     assert stop.received == number
     assert next(done) == 2
-    assert [(one.step, one.interim) for one in list_checkpoints(tmp_path)] == [(2, True)]
+    assert [(saved.step, saved.interim) for saved in list_checkpoints(tmp_path)] == [(2, True)]
     assert signal.getsignal(number) == before
 
 

@@ -91,18 +91,18 @@ class Adam:
     ],
 )
 def test_updates_are_those_computed_by_hand(
-    make_training_model: MakeTrainingModel,
+    reuse_training_model: MakeTrainingModel,
     without_dropout: TransformerConfig,
     settings: dict[str, Any],
 ) -> None:
-    training_model = make_training_model(without_dropout, label_smoothing=SMOOTHING, **settings)
+    training_model = reuse_training_model(without_dropout, label_smoothing=SMOOTHING, **settings)
     training_model.optimizer.learning_rate = RATE
     adam = Adam([weights.shape for weights in weights_of(training_model)])
     for _ in range(2):
         variables = [variable.value for variable in training_model.transformer.trainable_variables]
         with tf.GradientTape() as tape:
             loss, nll = expected_losses(training_model.transformer, batch_of())
-        gradients = [each.numpy() for each in tape.gradient(loss, variables)]
+        gradients = [gradient.numpy() for gradient in tape.gradient(loss, variables)]
         before = weights_of(training_model)
         logs = training_model.train_step(batch_of())
         assert float(logs["loss"]) == pytest.approx(float(loss), rel=1e-5)
@@ -132,13 +132,13 @@ def test_smoothing_is_spread_over_the_subwords_of_the_configuration(
     assert every.label_smoothing == pytest.approx(SMOOTHING * (1 - 1 / vocabulary_size))
 
 
-def test_the_default_optimizer_is_the_paper_s(make_training_model: MakeTrainingModel) -> None:
-    optimizer = make_training_model().optimizer
+def test_the_default_optimizer_is_the_paper_s(reuse_training_model: MakeTrainingModel) -> None:
+    optimizer = reuse_training_model().optimizer
     assert (optimizer.beta_1, optimizer.beta_2, optimizer.epsilon) == (0.9, 0.98, 1e-9)
 
 
-def test_dropout_is_active_while_training(make_training_model: MakeTrainingModel) -> None:
-    training_model = make_training_model()
+def test_dropout_is_active_while_training(reuse_training_model: MakeTrainingModel) -> None:
+    training_model = reuse_training_model()
     training_model.optimizer.learning_rate = 0.0  # so that the weights stay what they are
     losses = [float(training_model.train_step(batch_of())["nll"]) for _ in range(2)]
     assert losses[0] != losses[1]
@@ -146,11 +146,11 @@ def test_dropout_is_active_while_training(make_training_model: MakeTrainingModel
 
 @pytest.mark.parametrize(("accumulation", "at_once"), [(4, 1), (2, 2), (1, 4)])
 def test_each_part_of_a_batch_drops_other_units(
-    make_training_model: MakeTrainingModel, accumulation: int, at_once: int
+    reuse_training_model: MakeTrainingModel, accumulation: int, at_once: int
 ) -> None:
     """Four equal rows in four parts, so only dropout can make their losses differ."""
     equal = {"source": tf.constant([SOURCE[0]] * 4), "target": tf.constant([TARGET[0]] * 4)}
-    training_model = make_training_model(gradient_accumulation=accumulation, parts_at_once=at_once)
+    training_model = reuse_training_model(gradient_accumulation=accumulation, parts_at_once=at_once)
     states = training_model.transformer.non_trainable_variables
     before = [state.numpy() for state in states]
     training_model.train_step(equal)
@@ -207,9 +207,9 @@ def test_parts_at_once_give_the_same_bits_each_time(make_training_model: MakeTra
 
 
 def test_an_update_that_is_not_finite_is_counted_and_changes_nothing(
-    make_training_model: MakeTrainingModel,
+    reuse_training_model: MakeTrainingModel,
 ) -> None:
-    training_model = make_training_model()
+    training_model = reuse_training_model()
     training_model.train_step(batch_of())
     broken = training_model.transformer.trainable_variables[-1]
     broken.assign(tf.fill(broken.shape, float("nan")))
@@ -271,8 +271,10 @@ def test_the_scale_of_the_loss_does_not_change_the_update(
     make_training_model: MakeTrainingModel, without_dropout: TransformerConfig, float16: None
 ) -> None:
     scaled, plain = make_training_model(without_dropout), make_training_model(without_dropout)
-    for mine, theirs in zip(plain.transformer.trainable_variables, weights_of(scaled), strict=True):
-        mine.assign(theirs)
+    for variable, weights in zip(
+        plain.transformer.trainable_variables, weights_of(scaled), strict=True
+    ):
+        variable.assign(weights)
     assert plain.loss_scale is not None
     plain.loss_scale.scale.assign(1.0)
     losses = [
@@ -320,9 +322,9 @@ def _inner_graphs(graph: tf.Graph) -> list[tf.Graph]:
 
 
 def test_it_is_known_since_when_a_batch_is_waited_for(
-    make_training_model: MakeTrainingModel,
+    reuse_training_model: MakeTrainingModel,
 ) -> None:
-    training_model = make_training_model()
+    training_model = reuse_training_model()
     waiting: list[float | None] = []
 
     class Input(Iterator[Batch]):
@@ -355,42 +357,45 @@ def test_replicas_drop_different_units(
         )
 
     for _ in range(2):
-        one, two = strategy.experimental_local_results(logits())
-        assert np.abs(one - two).max() > 0.01
+        first, second = strategy.experimental_local_results(logits())
+        assert np.abs(first - second).max() > 0.01
     for state in training_model.transformer.non_trainable_variables:
-        one, two = strategy.experimental_local_results(state.value)
-        assert list(two - one) == [1, 0]
+        first, second = strategy.experimental_local_results(state.value)
+        assert list(second - first) == [1, 0]
 
 
 def test_two_replicas_make_the_update_of_one_when_padding_is_uneven(
     make_training_model: MakeTrainingModel,
+    reuse_training_model: MakeTrainingModel,
     without_dropout: TransformerConfig,
     eight_cpus: list[str],
 ) -> None:
     strategy = tf.distribute.MirroredStrategy(
         eight_cpus[:2], cross_device_ops=tf.distribute.ReductionToOneDevice()
     )
-    one = make_training_model(without_dropout, label_smoothing=SMOOTHING)
-    one.optimizer.learning_rate = RATE
+    alone = reuse_training_model(without_dropout, label_smoothing=SMOOTHING)
+    alone.optimizer.learning_rate = RATE
     with strategy.scope():
-        two = make_training_model(without_dropout, label_smoothing=SMOOTHING)
-        two.optimizer.learning_rate = RATE
-        for mine, theirs in zip(two.transformer.trainable_variables, weights_of(one), strict=True):
-            mine.assign(theirs)
+        mirrored = make_training_model(without_dropout, label_smoothing=SMOOTHING)
+        mirrored.optimizer.learning_rate = RATE
+        for variable, weights in zip(
+            mirrored.transformer.trainable_variables, weights_of(alone), strict=True
+        ):
+            variable.assign(weights)
 
     def slice_of(context: tf.distribute.ReplicaContext) -> Batch:
         half = context.replica_id_in_sync_group
         return batch_of(slice(2 * half, 2 * half + 2))
 
-    step = tf.function(two.train_step)
+    step = tf.function(mirrored.train_step)
     for _ in range(2):
         halves = strategy.experimental_distribute_values_from_function(slice_of)
-        expected = one.train_step(batch_of())
+        expected = alone.train_step(batch_of())
         per_replica = strategy.run(step, args=(halves,))
         for name, value in expected.items():
             mean = strategy.reduce(tf.distribute.ReduceOp.MEAN, per_replica[name], axis=None)
             assert float(mean) == pytest.approx(float(value), rel=1e-5), name
-    for received, wanted in zip(weights_of(two), weights_of(one), strict=True):
+    for received, wanted in zip(weights_of(mirrored), weights_of(alone), strict=True):
         np.testing.assert_allclose(received, wanted, atol=2e-4)
-    for received, wanted in zip(means_of(two), means_of(one), strict=True):
+    for received, wanted in zip(means_of(mirrored), means_of(alone), strict=True):
         np.testing.assert_allclose(received, wanted, rtol=1e-3, atol=1e-6)
