@@ -1,8 +1,8 @@
-"""Translates blocks of text on the workers of a Beam runner, by Beam's RunInference.
+"""Translation of text blocks on the workers of an Apache Beam runner, with RunInference.
 
-The one module of the trainer that uses Beam. An element is a whole block, already a good batch, so
-RunInference's own batching is left out; it loads the model once for each worker process and tells
-the engine's metrics of the time that inference takes.
+An element is a whole block, which is already a batch, so RunInference's batching is skipped.
+RunInference loads the model once per worker process and reports the time of inference in the
+engine's metrics.
 """
 
 import resource
@@ -21,20 +21,23 @@ if TYPE_CHECKING:
     from trainer.inference.batching import Translate
 
 
-base.resource = resource  # which Beam lets go of, and then misses, where it has no torch
+# Beam measures a model's memory with the module `resource`, but sets its own reference to None
+# where its model manager, which requires torch, cannot be imported, and then warns at every load.
+# There is no public way to restore it.
+base.resource = resource
 
 
 class TranslationHandler(ModelHandler):
-    """Tells RunInference how to load a model and how to translate a block into its part."""
+    """How RunInference loads a model and translates a block into its part."""
 
     def __init__(self, model: Model, folder: str) -> None:
-        """Keeps what to translate with and where the parts go."""
+        """Translates with `model` into the parts in `folder`."""
         super().__init__()
         self._model = model
         self._folder = folder
 
     def load_model(self) -> "Translate":
-        """Loads the model, once for each worker process."""
+        """Loads the model, once per worker process."""
         return self._model.load()
 
     def run_inference(
@@ -45,19 +48,19 @@ class TranslationHandler(ModelHandler):
     ) -> Iterator[str]:
         """Translates blocks and yields the names of their parts."""
         for block in batch:
-            # The runner has a worker for each core already.
+            # The runner already has a worker per core.
             translate_block(block, self._folder, model, batches_at_once=1)
             yield block.name
 
     def should_skip_batching(self) -> bool:
-        """Returns that elements are batches already."""
+        """Returns True: elements are already batches."""
         return True
 
 
 def run_beam_job(
     blocks: Sequence[TextBlock], folder: str, model: Model, options: PipelineOptions
 ) -> None:
-    """Translates blocks into their parts in `folder`, which every worker must be able to write."""
+    """Translates blocks into their parts in `folder`, to which every worker must have access."""
     pipeline = beam.Pipeline(runner=make_runner(options), options=options)
     batches = pipeline | "ListBlocks" >> beam.Create([[block] for block in blocks])
     batches | "TranslateBlocks" >> RunInference(TranslationHandler(model, folder))

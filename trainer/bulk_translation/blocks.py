@@ -1,9 +1,9 @@
-"""Translating a text of any size: in blocks of lines, so that nothing done is done again.
+"""Resumable translation of a text of any size, in blocks of lines.
 
-Each block becomes a part, a file named by its first line and by what decides its content, the model
-and the lines. Whoever runs again, after a kill or with some lines changed, finds the parts that are
-still right. At the end the parts become the output, in order. Blocks are independent, so any number
-of workers may translate them.
+The translations of a block are a part: a file named after its first line and a digest of the model
+and the lines. A command that is run again, after a kill or with some lines changed, reuses the
+parts that are still valid. At the end the parts are joined in order. Blocks are independent, so any
+number of workers may translate them.
 """
 
 import contextlib
@@ -27,13 +27,14 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Model:
-    """What to translate with: an exported model, or checkpoints of runs and how to search.
+    """What to translate with: an exported model, or checkpoints of runs and a search.
 
-    With prefixes, it takes what translations begin with as well. A pinned model can be loaded only
-    as long as it is what it was then, so that all workers have the same, whenever they start.
+    with_prefixes: the model also receives the beginnings of the translations.
+    pin: `identity` at the start of the command; a pinned model that has changed since is not
+        loaded, so that all workers translate with the same one.
 
     Raises:
-        UserError: also later, on use: there is no such model.
+        UserError: on use: there is no such model.
     """
 
     saved_model: str | None
@@ -43,7 +44,7 @@ class Model:
     pin: bytes | None = None
 
     def pinned(self) -> "Model":
-        """Returns the model as it is now."""
+        """Returns the model with its present identity as the pin."""
         return dataclasses.replace(self, pin=self.identity())
 
     def load(self) -> "Translate":
@@ -63,14 +64,14 @@ class Model:
             return load_saved_model(self.saved_model, signature)
         run = load_run(self.trained.run_dir)
         translator, _ = load_translator(run, self.trained, self.search)
-        if self.with_prefixes:  # functions of our own keep the translator alive
+        if self.with_prefixes:  # a lambda keeps the translator alive
             return lambda text, prefix: translator.translate_with_prefix(text, prefix)
         if self.search.n_best > 1:
             return lambda text: translator.translate_nbest(text)
         return lambda text: translator.translate(text)
 
     def identity(self) -> bytes:
-        """Returns a digest of all that decides a translation: the weights and the search."""
+        """Returns a digest of what determines translations: the weights and the search."""
         start_tensorflow(for_search=True)
         from trainer.exporters.saved_model import find_fingerprint
         from trainer.runs.checkpoints import find_checkpoint
@@ -86,10 +87,11 @@ class Model:
 
 @dataclasses.dataclass(frozen=True)
 class TextBlock:
-    """Some sentences, and the name of the part that will hold their translations.
+    """Consecutive sentences, and the name of the part for their translations.
 
-    columns: their text, and their prefixes, if they have any.
-    first: how many sentences of the text come before them.
+    columns: where the sentences are, and their prefixes if there are any.
+    lines: the number of sentences.
+    first: the number of sentences before them.
     """
 
     name: str
@@ -99,11 +101,11 @@ class TextBlock:
 
 
 def check_output(path: str, *, begun: bool) -> None:
-    """Checks that translations may be written to a file, before any is made.
+    """Checks that a file of translations may be written, before translating.
 
     Args:
         path: the file.
-        begun: whether its parts may be there still, left between writing it and deleting them.
+        begun: whether a killed command may have written it and not yet deleted its parts.
 
     Raises:
         UserError: it is a folder, or exists.
@@ -127,7 +129,7 @@ def read_blocks(
 
 
 def list_blocks(paths: Sequence[str], block_lines: int, model: Model) -> list[TextBlock]:
-    """Reads a text, and the prefixes of its translations if it has any, once.
+    """Reads a text, and the prefixes if there are any, once, and returns its blocks.
 
     Raises:
         UserError: as `read_blocks`, or there is no such model.
@@ -150,7 +152,7 @@ def list_blocks(paths: Sequence[str], block_lines: int, model: Model) -> list[Te
 def translate_block(
     block: TextBlock, folder: str, translate: "Translate", *, batches_at_once: int | None = None
 ) -> None:
-    """Translates a block into its part in `folder`, which then exists as a whole."""
+    """Translates a block and writes its part to `folder` atomically."""
     columns = [_decode(span.read(), span) for span in block.columns]
     translations = translate_lines(columns, translate, batches_at_once=batches_at_once)
     storage.write_atomically(f"{folder}/{block.name}", to_text(translations, block.first))
@@ -169,10 +171,10 @@ def translate_lines(
 
 
 def to_text(translations: "Sequence[Translation]", first: int) -> bytes:
-    """Returns translations as lines; one with a line end in it stays one line.
+    """Returns one line per translation; line ends within a translation become spaces.
 
-    The n best have Moses' format, a line each, "number ||| translation ||| score"; the number is
-    the sentence's, which begins at `first`.
+    N-best lists have Moses' format, "number ||| translation ||| score", one line per translation;
+    the number is that of the sentence, and starts at `first`.
     """
     lines = []
     for number, translation in enumerate(translations, first):
@@ -180,11 +182,12 @@ def to_text(translations: "Sequence[Translation]", first: int) -> bytes:
             lines += [f"{number} ||| {text} ||| {score:.4f}" for text, score in translation.n_best]
         else:
             lines.append(translation.text)
-    return "".join(f"{line.replace(chr(10), ' ')}\n" for line in lines).encode()
+    flattened = (line.replace("\n", " ") for line in lines)
+    return "".join(f"{line}\n" for line in flattened).encode()
 
 
 def join_parts(blocks: Sequence[TextBlock], folder: str, output: str) -> None:
-    """Writes the parts in order to `output`, which then exists as a whole, and deletes them."""
+    """Joins the parts in order into `output` atomically, then deletes them."""
     parts = (storage.read(f"{folder}/{block.name}") for block in blocks)
     storage.write_atomically(output, parts)
     storage.delete(folder)

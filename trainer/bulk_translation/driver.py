@@ -16,6 +16,7 @@ from pipeline.common.progress import Progress, follow_blocks
 from pipeline.common.settings import as_flags, require, require_range, setting
 from trainer.bulk_translation.blocks import (
     Model,
+    TextBlock,
     check_output,
     join_parts,
     list_blocks,
@@ -41,23 +42,23 @@ class TextFiles:
         None, "Directory that trainer.export wrote; instead of --run_dir."
     )
     input_file: str | None = setting(
-        None, "UTF-8 text, a sentence a line; standard input if not given."
+        None, "UTF-8 text, one sentence per line; standard input if not given."
     )
     output_file: str | None = setting(
         None, "File for the translations; standard output if not given."
     )
     prefix_file: str | None = setting(
         None,
-        "UTF-8 text whose line n is what the translation of line n must begin with, best in whole "
-        "words; a blank line leaves it free.",
+        "UTF-8 text whose line n is the beginning of the translation of line n, preferably whole "
+        "words; a blank line does not constrain it.",
     )
     block_lines: int = setting(
         2_000, "Lines that are sorted by length, translated and kept together."
     )
     runner: str | None = setting(
         None,
-        "Beam runner, such as DirectRunner, for an --output_file by many workers; this process "
-        "alone if not given. Every worker must see the folder of the model under the same path: on "
+        "Beam runner, such as DirectRunner, whose workers write --output_file; without it, this "
+        "process translates. Every worker must see the folder of the model under the same path: on "
         "a shared file system, or in the image of the workers.",
     )
     num_workers: int = setting(1, "Worker processes of --runner=DirectRunner.")
@@ -77,7 +78,7 @@ class TextFiles:
 
     @property
     def columns(self) -> list[str | None]:
-        """The texts that belong together line by line; None for standard input."""
+        """The files whose lines belong together; None for standard input."""
         return [self.input_file, self.prefix_file] if self.prefix_file else [self.input_file]
 
 
@@ -103,7 +104,7 @@ def translate_stream(files: TextFiles, model: Model) -> None:
 def translate_file(
     files: TextFiles, model: Model, *, beam_arguments: Sequence[str], our_flags: Sequence[str]
 ) -> None:
-    """Translates into `files.output_file`: the parts that are missing, then joins all.
+    """Translates the missing parts of `files.output_file`, then joins all parts.
 
     Args:
         files: what to translate, and where.
@@ -129,24 +130,31 @@ def translate_file(
         if not done:
             storage.delete(folder)
         raise
-    waiting = [block for block in blocks if block.name not in done]
-    check_output(output, begun=bool(blocks) and not waiting)
+    missing = [block for block in blocks if block.name not in done]
+    check_output(output, begun=bool(blocks) and not missing)
     storage.make_folder(folder)
-    if len(waiting) < len(blocks):
+    if len(missing) < len(blocks):
         logging.info(
-            "%d of %d blocks were finished before", len(blocks) - len(waiting), len(blocks)
+            "%d of %d blocks were finished before", len(blocks) - len(missing), len(blocks)
         )
-    with follow_blocks("Translate", waiting, lambda: storage.entries(folder)):
-        if waiting and options is not None:
-            from trainer.bulk_translation.apache_beam_job import run_beam_job
-
-            run_beam_job(waiting, folder, model, options)
-        elif waiting:
-            translate = model.load()
-            for block in waiting:
-                translate_block(block, folder, translate)
+    _translate_blocks(missing, folder, model, options)
     join_parts(blocks, folder, output)
     logging.info("%d translations written: %s", sum(block.lines for block in blocks), output)
+
+
+def _translate_blocks(
+    blocks: Sequence[TextBlock], folder: str, model: Model, options: "PipelineOptions | None"
+) -> None:
+    """Translates blocks into their parts: as a Beam job, or in this process without options."""
+    with follow_blocks("Translate", blocks, lambda: storage.entries(folder)):
+        if blocks and options is not None:
+            from trainer.bulk_translation.apache_beam_job import run_beam_job
+
+            run_beam_job(blocks, folder, model, options)
+        elif blocks:
+            translate = model.load()
+            for block in blocks:
+                translate_block(block, folder, translate)
 
 
 def _as_file(path: str | None, copy: str) -> str:

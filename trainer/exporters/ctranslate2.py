@@ -1,8 +1,8 @@
-"""The model for CTranslate2, a C++ engine for fast translation on CPUs and GPUs, also in int8.
+"""Export to CTranslate2, a C++ engine for fast translation on CPUs and GPUs, also in int8.
 
-CTranslate2 takes and gives subwords; the files of the vocabularies lie beside the model. The
-decoder starts from padding, as ours does. Positions are written out as a table, so a sentence may
-be at most as long as the table.
+CTranslate2 translates subwords into subwords; the files of the vocabularies are written to the same
+directory. The decoder starts from padding, as ours does. Positions are stored as a table, whose
+length is the longest sentence.
 """
 
 import importlib
@@ -27,13 +27,13 @@ from trainer.runs.run_directory import Run
 
 
 def save_ctranslate2(run: Run, translator: Translator, directory: Path, *, weights: str) -> None:
-    """Writes a directory that `ctranslate2.Translator` loads, and the subwords beside it.
+    """Writes a directory that `ctranslate2.Translator` loads, with the files of the subwords.
 
     Args:
-        run: whose subwords the model has.
-        translator: its model and the length limits of its search.
+        run: has the subwords of the model.
+        translator: the model, and the length limits of its search.
         directory: does not exist yet.
-        weights: type that CTranslate2 stores weights in, such as "float32" or "int8".
+        weights: the type in which CTranslate2 stores weights, such as "float32" or "int8".
 
     Raises:
         UserError: ctranslate2 is not installed, or cannot express the architecture.
@@ -69,7 +69,7 @@ def _import_specs() -> Any:
 
 
 def _check(config: TransformerConfig) -> None:
-    """Raises UserError for an architecture that CTranslate2 has no form for."""
+    """Raises UserError for an architecture that CTranslate2 cannot express."""
     head_dim = config.model_dim / config.num_heads
     if not config.key_dim == config.value_dim == head_dim:
         raise UserError(
@@ -120,7 +120,7 @@ def _fill_layer(into: Any, layer: EncoderLayer) -> None:
 
 
 def _projections(attention: MultiHeadAttention) -> list[np.ndarray]:
-    return [_kernel(each)[0] for each in (attention.query, attention.key, attention.value)]
+    return [_kernel(linear)[0] for linear in (attention.query, attention.key, attention.value)]
 
 
 def _kernel(linear: Linear) -> list[np.ndarray]:

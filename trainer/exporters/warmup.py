@@ -1,9 +1,9 @@
-"""Requests that TF Serving answers for itself before it serves a new model.
+"""Warm-up requests: TF Serving runs them when it loads a model, before it serves.
 
-The first request to a model pays for what TensorFlow sets up late. TF Serving looks for requests
-in `assets.extra/tf_serving_warmup_requests` of a SavedModel, a TFRecord of
-`tensorflow.serving.PredictionLog`, and sends them on loading. The few fields that a request needs
-are packed here, so exporting needs no TF Serving package.
+The first request to a model is slow, because TensorFlow initialises lazily. TF Serving reads
+requests from `assets.extra/tf_serving_warmup_requests` of a SavedModel, a TFRecord of
+`tensorflow.serving.PredictionLog`. The few fields of a request are packed here, so that exporting
+requires no TF Serving package.
 """
 
 from collections.abc import Mapping
@@ -25,10 +25,10 @@ Inputs = Mapping[str, tf.Tensor]
 
 
 def warmup_requests(inputs_by_signature: Mapping[str, Inputs]) -> bytes:
-    """Packs one request for each signature into the file's content.
+    """Returns the content of the file: one request per signature.
 
     Args:
-        inputs_by_signature: for each signature to be called, its inputs by name.
+        inputs_by_signature: the inputs by name, of each signature.
     """
     return b"".join(
         frame_record(_prediction_log(signature, inputs))
