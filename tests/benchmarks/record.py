@@ -20,6 +20,7 @@ RESULTS = Path(__file__).parent / "results"  # records that are committed
 _LIBRARIES = ("tensorflow", "keras", "numpy", "sentencepiece", "apache-beam", "ctranslate2")
 _RIVALS = {"opennmt_tf": ("OpenNMT-tf",), "torch": ("OpenNMT-py", "torch", "transformers")}
 _WITH_RIVALS = {"training", "decoding", "learning_curve"}  # benchmarks
+_NOT_CODE = (":!tests/benchmarks/results", ":!*.md")  # git's pathspecs
 _INSTRUCTIONS = {"amx_tile": "AMX", "avx512f": "AVX-512", "avx2": "AVX2"}  # widest first
 
 Record = dict[str, Any]
@@ -62,10 +63,11 @@ def read_records(folder: Path = RESULTS) -> list[Record]:
 
 
 def commit() -> str:
-    """Returns the commit that is checked out, with "+" if tracked files differ from it."""
+    """Returns the commit that is checked out, with "+" if tracked code differs from it."""
     try:
         name = _git("rev-parse", "--short", "HEAD")
-        return f"{name}+" if _git("status", "--porcelain", "--untracked-files=no") else name
+        changes = _git("status", "--porcelain", "--untracked-files=no", "--", ".", *_NOT_CODE)
+        return f"{name}+" if changes else name
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
 
