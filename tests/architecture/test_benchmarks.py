@@ -52,6 +52,30 @@ def test_a_record_has_what_its_figures_depend_on(tmp_path: Path) -> None:
     assert written["file"] == "training.json"
 
 
+def test_only_changed_code_marks_the_commit(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def git(*arguments: str) -> None:
+        identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+        subprocess.run(["git", "-C", tmp_path, *identity, *arguments], check=True)
+
+    results = tmp_path / "tests" / "benchmarks" / "results"
+    results.mkdir(parents=True)
+    code, document, written = tmp_path / "a.py", tmp_path / "a.md", results / "a.json"
+    for path in (code, document, written):
+        path.write_text("before")
+    git("init", "--quiet")
+    git("add", ".")
+    git("commit", "--quiet", "--message=a")
+    monkeypatch.setattr(record, "ROOT", tmp_path)
+    name = record.commit()
+    document.write_text("after")
+    written.write_text("after")
+    assert record.commit() == name
+    code.write_text("after")
+    assert record.commit() == f"{name}+"
+
+
 def make_record(benchmark: str, results: dict[str, Any], date: str = "2026-11-23") -> record.Record:
     machine = {"processor": "Xeon", "instructions": "AMX", "cores": 2}
     return {
