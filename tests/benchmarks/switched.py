@@ -57,7 +57,7 @@ def drop_by_32_bits(x: Any, rate: float, seed_generator: Any) -> Any:
 
 SWITCHES = {
     "whole_batches": Switch(
-        "trainer.runtime.startup", "parts_at_once", lambda training: 1, early=True
+        "trainer.runtime.startup", "choose_parts_at_once", lambda training: 1, early=True
     ),
     "separate_projections": Switch("model.attention", "project_heads", project_one_by_one),
     "keras_dropout": Switch("model.sublayers", "dropout", drop_by_32_bits),
