@@ -1,4 +1,4 @@
-"""What a trained model attends to while it translates a sentence, with its subwords."""
+"""The attention weights of a translated sentence, with its subwords."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ END = "⟨end⟩"
 
 @dataclasses.dataclass(frozen=True)
 class SentenceAttention:
-    """A sentence, its translation, and the weights behind it.
+    """A sentence, its translation, and the attention weights of both.
 
     source, target: subwords, with the end symbol.
     maps: float32 arrays of this sentence alone, `[N, H, queries, keys]`.
@@ -33,34 +33,34 @@ class SentenceAttention:
 
     @property
     def target_read(self) -> list[str]:
-        """What the decoder reads at each position: the start symbol, then what it wrote before."""
+        """The decoder's input at each position: the start symbol, then the previous subword."""
         return [START, *self.target[:-1]]
 
 
 def attend_to_sentences(
     run: Run, translator: Translator, sentences: Sequence[str]
 ) -> list[SentenceAttention]:
-    """Translates sentences one by one and returns all attention weights.
+    """Translates sentences and returns all attention weights of each.
 
     Args:
-        run: for its subwords.
-        translator: the run's model.
-        sentences: text, one sentence each.
+        run: has the subwords.
+        translator: the model of the run.
+        sentences: the source sentences.
     """
     source, target = (load_subwords(run.subwords_path(side)) for side in SIDES)
     return [_attend(translator, source, target, sentence) for sentence in sentences]
 
 
 def attention_image(maps: AttentionMaps, kind: str, *, pixels: int = 4) -> np.ndarray:
-    """Returns one kind of maps as a picture: a row for each layer, a column for each head.
+    """Draws one kind of maps as an image: a row per layer, a column per head.
 
     Args:
-        maps: of one sentence, `[N, H, queries, keys]`.
+        maps: those of a sentence, `[N, H, queries, keys]`.
         kind: a field of `AttentionMaps`.
         pixels: height and width of a weight.
 
     Returns:
-        uint8 `[1, height, width, 1]`, as TensorBoard wants it; white is 0, black is 1.
+        uint8 `[1, height, width, 1]`, TensorBoard's shape; a weight of 0 is white, of 1 black.
     """
     weights = np.asarray(getattr(maps, kind))
     framed = np.pad(weights, ((0, 0), (0, 0), (0, 1), (0, 1)), constant_values=0.3)
@@ -76,8 +76,8 @@ def _attend(
     source_ids, (cut,) = translator.source_ids(tf.constant([sentence]))
     if cut:
         logging.warning("a sentence was longer than --max_source_length and cut there")
-    found = translator.search_ids(source_ids).tokens[:, 0]
-    target_ids = found[:, : tf.math.count_nonzero(found[0] != PADDING_ID)]
+    best = translator.search_ids(source_ids).tokens[:, 0]  # [1, T]
+    target_ids = best[:, : tf.math.count_nonzero(best[0] != PADDING_ID)]
     maps = attention_maps(translator.transformer, source_ids, target_ids)
     (translation,) = translator.target_ops.detokenize(target_ids).numpy()
     return SentenceAttention(

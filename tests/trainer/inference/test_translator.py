@@ -115,16 +115,16 @@ def test_n_best_tell_what_was_cut(translator: Translator) -> None:
 
 def test_a_score_is_the_sum_of_the_model_s_log_probabilities(translator: Translator) -> None:
     text, translation = tf.constant(["Why?", "A dog."]), tf.constant(["Warum?", "Ein Hund."])
-    given = translator.score_pairs(text, translation)
+    received = translator.score_pairs(text, translation)
     source, target = (translator.source_ops.tokenize(side) for side in (text, translation))
     log_probs = tf.nn.log_softmax(translator.transformer(source, target)).numpy()
     for row, ids in enumerate(target.numpy()):
         length = int((ids != PADDING_ID).sum())
         expected = sum(log_probs[row, position, ids[position]] for position in range(length))
         penalty = ((5 + length) / 6) ** translator.search.length_penalty
-        assert int(given["tokens"][row]) == length
-        assert float(given["log_probability"][row]) == pytest.approx(expected, rel=1e-4)
-        assert float(given["score"][row]) == pytest.approx(expected / penalty, rel=1e-4)
+        assert int(received["tokens"][row]) == length
+        assert float(received["log_probability"][row]) == pytest.approx(expected, rel=1e-4)
+        assert float(received["score"][row]) == pytest.approx(expected / penalty, rel=1e-4)
 
 
 def test_of_a_translation_too_long_the_beginning_is_scored(translator: Translator) -> None:
@@ -134,8 +134,8 @@ def test_of_a_translation_too_long_the_beginning_is_scored(translator: Translato
         tf.constant(["Why?"] * 2), tf.constant([fitting, f"{fitting} a a"])
     )
     assert scored["tokens"].numpy().tolist() == [longest, longest]
-    one, other = scored["log_probability"].numpy()
-    assert one == pytest.approx(other, rel=1e-5)
+    whole, cut = scored["log_probability"].numpy()
+    assert whole == pytest.approx(cut, rel=1e-5)
 
 
 def test_an_ensemble_scores_by_the_mean_of_probabilities(translator: Translator) -> None:
@@ -144,8 +144,9 @@ def test_an_ensemble_scores_by_the_mean_of_probabilities(translator: Translator)
     ensemble = Translator(translator.transformer, ops, ops, translator.search, [other])
     text, translation = tf.constant(["Why?", "A dog."]), tf.constant(["Warum?", "Ein Hund."])
     ids = ops.tokenize(text), ops.tokenize(translation)
-    each = [np.exp(model.token_log_probs(*ids)) for model in (translator.transformer, other)]
-    expected = np.log((each[0] + each[1]) / 2).sum(axis=1)
+    models = (translator.transformer, other)
+    first, second = (np.exp(model.token_log_probs(*ids)) for model in models)
+    expected = np.log((first + second) / 2).sum(axis=1)
     received = ensemble.score_pairs(text, translation)["log_probability"]
     np.testing.assert_allclose(received, expected, rtol=1e-4)
 
@@ -192,38 +193,38 @@ def test_any_text_in_a_batch_of_any_size_is_translated_as_alone(
 
 def test_a_translation_begins_with_its_prefix(translator: Translator) -> None:
     prefixes = ["Der alte Hund", "", "  \t", "Was "]
-    given = translate_all(translator.translate_with_prefix, SENTENCES, prefixes)
+    received = translate_all(translator.translate_with_prefix, SENTENCES, prefixes)
     free = translate_all(translator.translate, SENTENCES)
     for row, prefix in enumerate(prefixes):
-        assert given[row].text.startswith(prefix.strip())
+        assert received[row].text.startswith(prefix.strip())
         alone = translator.translate_with_prefix(
             tf.constant(SENTENCES[row : row + 1]), tf.constant(prefixes[row : row + 1])
         )
-        assert alone["translation"].numpy()[0].decode() == given[row].text
+        assert alone["translation"].numpy()[0].decode() == received[row].text
         if not prefix.strip():
-            assert given[row].text == free[row].text
-            assert given[row].score == pytest.approx(free[row].score, rel=1e-4)
-    assert given[0].text != free[0].text
+            assert received[row].text == free[row].text
+            assert received[row].score == pytest.approx(free[row].score, rel=1e-4)
+    assert received[0].text != free[0].text
 
 
 def test_a_prefix_has_the_scores_of_search(translator: Translator) -> None:
     prefix = tf.constant(["Ein Hund"])
-    given = translator.translate_with_prefix(tf.constant([""]), prefix)
-    assert given["translation"].numpy()[0] == b"Ein Hund"  # of nothing, nothing follows
+    received = translator.translate_with_prefix(tf.constant([""]), prefix)
+    assert received["translation"].numpy()[0] == b"Ein Hund"  # of nothing, nothing follows
     scored = translator.score_pairs(tf.constant([""]), prefix)
-    assert float(given["score"][0]) == pytest.approx(float(scored["score"][0]), rel=1e-4)
+    assert float(received["score"][0]) == pytest.approx(float(scored["score"][0]), rel=1e-4)
 
 
 def test_of_a_prefix_too_long_the_beginning_counts(translator: Translator) -> None:
     longest = translator.search.max_source_length
     prefix = tf.constant([" ".join(["a"] * (longest + 9))])
-    given = translator.translate_with_prefix(tf.constant([""]), prefix)
-    assert given["translation"].numpy()[0].decode().split() == ["a"] * longest
+    received = translator.translate_with_prefix(tf.constant([""]), prefix)
+    assert received["translation"].numpy()[0].decode().split() == ["a"] * longest
 
 
 @pytest.mark.parametrize("number", [0, 1, 9])
 def test_any_prefix_will_do(translator: Translator, number: int) -> None:
-    text, prefix = (tf.constant(each[:number], tf.string) for each in (WILD[::-1], WILD))
+    text, prefix = (tf.constant(texts[:number], tf.string) for texts in (WILD[::-1], WILD))
     result = translator.translate_with_prefix(text, prefix)
     assert result["translation"].shape == (number,)
     assert np.isfinite(result["score"]).all()
@@ -264,11 +265,13 @@ def test_a_loaded_model_is_optimized_for_search_and_translates_alike(
     save_checkpoint(run.directory, training_model, step=1, train_seconds=0.0, keep=1)
     loaded, _ = load_translator(run, TrainedModel(), run.search)
     trained = make_translator(run, training_model.transformer)
-    linears = (each.transformer.encoder.layers[0].feed_forward.inner for each in (loaded, trained))
+    linears = (
+        model.transformer.encoder.layers[0].feed_forward.inner for model in (loaded, trained)
+    )
     assert [linear.kernel.shape[1] for linear in linears] == [528, 512]
     text = tf.constant(["Der Hund schläft.", "", "Sie singt."])
     for name in ("translation", "score"):
-        ours, theirs = (each.translate(text)[name].numpy() for each in (loaded, trained))
+        ours, theirs = (model.translate(text)[name].numpy() for model in (loaded, trained))
         assert ours.tolist() == (
             theirs.tolist() if name == "translation" else pytest.approx(theirs)
         )
