@@ -137,7 +137,7 @@ class DecoderLayer(keras.layers.Layer):
 
 
 class Decoder(keras.layers.Layer):
-    """`num_layers` decoder layers; under pre-norm a last normalisation follows them (§3.1).
+    """`num_layers` decoder layers; pre-norm adds a last layer normalization (§3.1).
 
     Call arguments:
         x: float `[B, T, D]`, the embedded target, shifted right.

@@ -18,7 +18,7 @@ class SharedEmbedding(keras.layers.Layer):
 
     Embeddings are multiplied by √d_model. Rows are drawn from a normal distribution of standard
     deviation d_model^-0.5, as in Tensor2Tensor, so that both uses start at unit scale. With
-    `padding_embedding="zeros"` padding embeds to zeros whatever its row.
+    `padding_embedding="zeros"` the embedding of padding is zero.
 
     Call arguments:
         tokens: int `[B, T]`.
@@ -41,7 +41,7 @@ class SharedEmbedding(keras.layers.Layer):
         )
 
     def call(self, tokens: Tensor) -> Tensor:
-        embedded = ops.take(self.matrix, tokens, axis=0) * math.sqrt(self.model_dim)
+        embedded = ops.take(self.matrix, tokens, axis=0) * math.sqrt(self.model_dim)  # [B, T, D]
         if self.embeds_padding:
             return embedded
         return ops.where(ops.expand_dims(tokens, -1) == PADDING_ID, 0.0, embedded)
@@ -51,21 +51,21 @@ class SharedEmbedding(keras.layers.Layer):
         return self.make_logits()(x)
 
     def make_logits(self) -> Callable[[Tensor], Tensor]:
-        """Makes the map to logits, for use in a loop: the matrix is transposed but once."""
-        columns = ops.transpose(ops.cast(self.matrix, self.compute_dtype))
+        """Makes the map to logits, for use in a loop: it transposes the matrix only once."""
+        columns = ops.transpose(ops.cast(self.matrix, self.compute_dtype))  # [D, V]
 
         def logits(x: Tensor) -> Tensor:
-            found = map_rows(lambda rows: ops.matmul(rows, columns), x, self.vocabulary_size)
-            return ops.cast(found, "float32")
+            products = map_rows(lambda rows: ops.matmul(rows, columns), x, self.vocabulary_size)
+            return ops.cast(products, "float32")  # [B, T, V]
 
         return logits
 
 
 class TargetSpace(keras.layers.Layer):
-    """One learned vector added at every position of the source, as Tensor2Tensor does.
+    """One learned vector added at every position of the source, as in Tensor2Tensor.
 
-    There it is a row of an embedding of 32 target languages; a model of one language pair learns
-    one row, which starts as in that embedding.
+    Tensor2Tensor embeds 32 target languages; a model of one language pair learns one row, with the
+    same initialization.
 
     Call arguments:
         x: float `[B, S, D]`, the embedded source.
@@ -79,7 +79,7 @@ class TargetSpace(keras.layers.Layer):
         self.model_dim = config.model_dim
 
     def build(self, input_shape: Any = None) -> None:
-        limit = math.sqrt(6 / (32 + self.model_dim))  # Glorot's, of [32, D]
+        limit = math.sqrt(6 / (32 + self.model_dim))  # Glorot's, for [32, D]
         self.vector = self.add_weight(
             shape=(self.model_dim,),
             initializer=keras.initializers.RandomUniform(-limit, limit),

@@ -49,7 +49,7 @@ class EncoderLayer(keras.layers.Layer):
 
 
 class Encoder(keras.layers.Layer):
-    """`num_layers` encoder layers; under pre-norm a last normalisation follows them (§3.1).
+    """`num_layers` encoder layers; pre-norm adds a last layer normalization (§3.1).
 
     Call arguments:
         x: float `[B, S, D]`, the embedded source.

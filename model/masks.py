@@ -1,4 +1,4 @@
-"""Attention masks: boolean, True where a query may look (§3.2.3)."""
+"""Attention masks: boolean, True where attention is allowed (§3.2.3)."""
 
 from keras import ops
 
@@ -9,7 +9,7 @@ END_ID = 1
 
 
 def padding_mask(tokens: Tensor) -> Tensor:
-    """Lets every query look at real tokens and at no padding.
+    """Padding mask: True at real tokens.
 
     Args:
         tokens: int `[B, S]`, `PADDING_ID` where there is no token.
@@ -21,7 +21,7 @@ def padding_mask(tokens: Tensor) -> Tensor:
 
 
 def number_sentences(tokens: Tensor) -> Tensor:
-    """Numbers the sentences of each row, which stand end to end, each closed by `END_ID`.
+    """Numbers the sentences of each row; sentences are end to end, each closed by `END_ID`.
 
     Args:
         tokens: int `[B, S]`.
@@ -35,11 +35,11 @@ def number_sentences(tokens: Tensor) -> Tensor:
 
 
 def sentence_mask(queries: Tensor, keys: Tensor) -> Tensor:
-    """Lets a query look at its own sentence alone, or at the translation of its sentence.
+    """Sentence mask: True where query and key belong to the same sentence, or to its translation.
 
     Args:
         queries: int `[B, T]`, from `number_sentences`.
-        keys: int `[B, S]`, likewise.
+        keys: int `[B, S]`, from `number_sentences`.
 
     Returns:
         bool `[B, 1, T, S]`.
@@ -48,7 +48,7 @@ def sentence_mask(queries: Tensor, keys: Tensor) -> Tensor:
 
 
 def positions_in_sentences(sentences: Tensor) -> Tensor:
-    """Counts the tokens of the same sentence before each one.
+    """Positions within sentences: the number of earlier tokens of the same sentence.
 
     Args:
         sentences: int `[B, T]`, from `number_sentences`.
@@ -61,7 +61,7 @@ def positions_in_sentences(sentences: Tensor) -> Tensor:
 
 
 def causal_mask(length: int | Tensor) -> Tensor:
-    """Lets each position look at itself and at those before it (§3.2.3).
+    """Causal mask: True at the query's own position and at earlier ones (§3.2.3).
 
     Args:
         length: T, tokens.

@@ -12,11 +12,11 @@ from model.kernels.tensorflow_ops import dropout
 
 
 class Dropout(keras.layers.Dropout):
-    """`keras.layers.Dropout` (§5.4), with half as many random bits.
+    """`keras.layers.Dropout` (§5.4), with half as many random bits (`model.kernels`).
 
     Call arguments:
         x: float, of any shape.
-        training: whether elements are dropped.
+        training: whether dropout is active.
 
     Returns:
         float, of the same shape.
@@ -31,7 +31,7 @@ class FeedForward(keras.layers.Layer):
 
     Call arguments:
         x: float `[B, T, D]`.
-        training: whether dropout behind the ReLU is active.
+        training: whether dropout after the ReLU is active.
 
     Returns:
         float `[B, T, D]`.
@@ -54,9 +54,9 @@ class FeedForward(keras.layers.Layer):
 
 
 class Residual(keras.layers.Layer):
-    """A residual connection around a sublayer, with dropout and layer normalisation (§3.1, §5.4).
+    """A residual connection around a sublayer, with dropout and layer normalization (§3.1, §5.4).
 
-    `norm="post"` computes LayerNorm(x + Dropout(sublayer(x))), the paper's; `norm="pre"` computes
+    With `norm="post"`, as in the paper, LayerNorm(x + Dropout(sublayer(x))); with `norm="pre"`,
     x + Dropout(sublayer(LayerNorm(x))).
 
     Call arguments:
@@ -87,5 +87,5 @@ class Residual(keras.layers.Layer):
 
 
 def layer_normalization(name: str) -> keras.layers.LayerNormalization:
-    """Layer normalisation with Tensor2Tensor's ε of 1e-6."""
+    """Layer normalization with Tensor2Tensor's ε of 1e-6."""
     return keras.layers.LayerNormalization(epsilon=1e-6, name=name)

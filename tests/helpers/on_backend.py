@@ -1,4 +1,4 @@
-"""What the model computes on the Keras backend of this process, from given weights.
+"""Runs the model from stored weights on the Keras backend of this process.
 
 KERAS_BACKEND=jax python -m tests.helpers.on_backend WEIGHTS.npz RESULTS.npz
 """
@@ -32,17 +32,19 @@ SEARCHES = {
 
 
 def make_weights() -> Arrays:
-    """Returns the weights of each variation by variation and path."""
+    """Returns the weights of each variation, keyed by variation and path."""
     weights: Arrays = {}
     for name, changes in CHANGES.items():
         model = Transformer(small_config(**changes), VOCABULARY)
         fill_with_waves(model)
-        weights |= {f"{name}/{each.path}": numpy(each) for each in model.trainable_variables}
+        weights |= {
+            f"{name}/{variable.path}": numpy(variable) for variable in model.trainable_variables
+        }
     return weights
 
 
 def compute(weights: Arrays) -> Arrays:
-    """Returns logits in training, gradients, and translations of each variation."""
+    """Returns training logits, gradients and translations of each variation."""
     results: Arrays = {}
     for name, changes in CHANGES.items():
         model = Transformer(small_config(**changes), VOCABULARY)
@@ -52,31 +54,31 @@ def compute(weights: Arrays) -> Arrays:
         for variable, gradient in zip(model.trainable_variables, _gradients(model), strict=True):
             results[f"{name}/gradients/{variable.path}"] = numpy(gradient)
         for search, config in SEARCHES.items():
-            found = model.search(ops.convert_to_tensor(SOURCE, "int32"), config)
-            results[f"{name}/{search}/tokens"] = numpy(found.tokens)
-            results[f"{name}/{search}/scores"] = numpy(found.scores)
+            translations = model.search(ops.convert_to_tensor(SOURCE, "int32"), config)
+            results[f"{name}/{search}/tokens"] = numpy(translations.tokens)
+            results[f"{name}/{search}/scores"] = numpy(translations.scores)
     return results
 
 
 def _gradients(model: Transformer) -> list[Any]:
-    """Differentiates the logits' mean square, as the backend does it."""
+    """Gradients of the logits' mean square, by the backend's automatic differentiation."""
     if keras.backend.backend() == "jax":
         import jax
 
         def objective(values: list[Any]) -> Any:
-            seeds = [each.value for each in model.non_trainable_variables]
+            seeds = [seed.value for seed in model.non_trainable_variables]
             logits, _ = model.stateless_call(values, seeds, SOURCE, TARGET, training=True)
             return ops.mean(logits**2)
 
-        return jax.grad(objective)([each.value for each in model.trainable_variables])
+        return jax.grad(objective)([variable.value for variable in model.trainable_variables])
     import tensorflow as tf
 
     with tf.GradientTape() as tape:
         value = ops.mean(model(SOURCE, TARGET, training=True) ** 2)
-    gradients = tape.gradient(value, [each.value for each in model.trainable_variables])
-    return [tf.convert_to_tensor(each) for each in gradients]  # the embedding's is sparse
+    gradients = tape.gradient(value, [variable.value for variable in model.trainable_variables])
+    return [tf.convert_to_tensor(gradient) for gradient in gradients]  # the embedding's is sparse
 
 
 if __name__ == "__main__":
-    with np.load(sys.argv[1]) as given:
-        np.savez(sys.argv[2], **compute(dict(given)))  # type: ignore[arg-type]
+    with np.load(sys.argv[1]) as weights:
+        np.savez(sys.argv[2], **compute(dict(weights)))  # type: ignore[arg-type]

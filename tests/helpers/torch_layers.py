@@ -1,4 +1,4 @@
-"""PyTorch's attention and Transformer layers on given weights: an implementation that is not ours.
+"""PyTorch's attention and Transformer layers as an independent reference implementation.
 
     python -m tests.helpers.torch_layers
 
@@ -94,12 +94,12 @@ def _layer(kind: str, sizes: Sizes, random: np.random.Generator) -> Arrays:
             norm_first=norm == "pre",
         )
         weights = weights or _draw_weights(layer.state_dict(), random)
-        layer.load_state_dict({name: torch.from_numpy(each) for name, each in weights.items()})
-        tensors = {name: torch.from_numpy(each) for name, each in inputs.items()}
+        layer.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
+        tensors = {name: torch.from_numpy(array) for name, array in inputs.items()}
         with torch.no_grad():
             outputs[f"output.{norm}"] = _run(kind, layer, tensors).numpy()
-    arrays = {**inputs, **outputs, **{f"weights.{name}": each for name, each in weights.items()}}
-    return {f"{kind}.{name}": each for name, each in arrays.items()}
+    arrays = {**inputs, **outputs, **{f"weights.{name}": array for name, array in weights.items()}}
+    return {f"{kind}.{name}": array for name, array in arrays.items()}
 
 
 def _run(kind: str, layer: Any, inputs: dict[str, Any]) -> Any:

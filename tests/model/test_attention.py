@@ -174,9 +174,9 @@ def test_dropout_in_training_zeroes_its_share_of_the_weights_and_scales_the_rest
 def test_weights_start_uniform_with_the_variance_of_the_configuration(
     variance: float | None,
 ) -> None:
-    given = {} if variance is None else {"attention_init_variance": variance}
+    options = {} if variance is None else {"attention_init_variance": variance}
     sizes = {"model_dim": 200, "num_heads": 5, "key_dim": 60, "value_dim": 40}
-    layer = MultiHeadAttention(small_config(**sizes, **given), name="attention")
+    layer = MultiHeadAttention(small_config(**sizes, **options), name="attention")
     layer.build()
     for projection, share in [
         (layer.query, variance or 0.5),

@@ -77,7 +77,11 @@ def test_maps_are_those_of_the_forward_pass(
     transformer(SOURCE, TARGET)
     seen = [
         *maps.encoder,
-        *(each for pair in zip(maps.decoder, maps.memory, strict=True) for each in pair),
+        *(
+            layer_maps
+            for layers in zip(maps.decoder, maps.memory, strict=True)
+            for layer_maps in layers
+        ),
     ]
     assert len(softmaxes) == len(seen)
     for computed, shown in zip(softmaxes, seen, strict=True):

@@ -32,9 +32,9 @@ def test_padding_embeds_to_zeros_when_told_to_and_keeps_its_logit() -> None:
         SharedEmbedding(small_config(padding_embedding=kind), VOCABULARY, name="embedding")
         for kind in ("learned", "zeros")
     )
-    for each in (learned, zeros):
-        each.build()
-        fill_with_waves(each)
+    for embedding in (learned, zeros):
+        embedding.build()
+        fill_with_waves(embedding)
     tokens = np.array([[3, 0, 10], [0, 1, 7]])
     expected = np.where((tokens == 0)[..., None], 0.0, numpy(learned(tokens)))
     np.testing.assert_array_equal(numpy(zeros(tokens)), expected)

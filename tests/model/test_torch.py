@@ -107,7 +107,9 @@ def visible(kind: str, arrays: Arrays) -> Any:
 def weights_of(kind: str, arrays: Arrays) -> Arrays:
     prefix = f"{kind}.weights."
     return {
-        name.removeprefix(prefix): each for name, each in arrays.items() if name.startswith(prefix)
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
     }
 
 

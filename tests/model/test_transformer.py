@@ -31,14 +31,14 @@ def make_transformer(**changes: Any) -> Transformer:
     return model
 
 
-def test_weights_exist_as_soon_as_the_model_does_under_paths_of_their_own() -> None:
+def test_weights_exist_as_soon_as_the_model_does_under_distinct_paths() -> None:
     paths = [variable.path for variable in Transformer(small_config(), VOCABULARY).variables]
     # The embedding; in each layer attention's kernels, two kernels and biases, two weights a norm.
     assert len(paths) == 1 + 2 * (4 + 4 + 2 * 2) + 2 * (4 + 4 + 4 + 3 * 2)
     assert len(set(paths)) == len(paths)
 
 
-def test_each_sentence_is_shifted_right_behind_the_start_symbol() -> None:
+def test_each_sentence_is_shifted_right_by_the_start_symbol() -> None:
     assert numpy(shift_right(TARGET)).tolist() == [[0, 6, 2, 9], [0, 3, 8, 0], [0, 0, 0, 0]]
     assert numpy(shift_right(np.array([[6, 1, 3, 4, 1]]))).tolist() == [[0, 6, 0, 3, 4]]
 
@@ -48,7 +48,7 @@ PACKED_PAIRS = [([5, 9, 1], [6, 2, 1]), ([10, 4, 6, 1], [3, 1]), ([1], [8, 9, 7,
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
-def test_pairs_packed_into_a_row_are_as_if_alone(norm: str, positions: str) -> None:
+def test_pairs_packed_into_a_row_give_the_logits_of_single_pairs(norm: str, positions: str) -> None:
     model = make_transformer(norm=norm, positions=positions)
     sources, targets = zip(*PACKED_PAIRS, strict=True)
     packed = numpy(model(np.array([sum(sources, []) + [0, 0]]), np.array([sum(targets, []) + [0]])))
@@ -58,7 +58,7 @@ def test_pairs_packed_into_a_row_are_as_if_alone(norm: str, positions: str) -> N
 
 
 @pytest.mark.parametrize("side", [0, 1])
-def test_no_sentence_of_a_row_sees_another(side: int) -> None:
+def test_attention_does_not_cross_sentences_of_a_row(side: int) -> None:
     model = make_transformer()
     row = [np.array([sum(ids, [])]) for ids in zip(*PACKED_PAIRS, strict=True)]
     changed = [ids.copy() for ids in row]
@@ -90,8 +90,8 @@ def test_logits_are_those_of_the_equations_without_padding(changes: dict[str, An
         np.testing.assert_allclose(logits[row, : len(target)], expected, atol=1e-5)
 
 
-# Sentence 1's logits of subwords 0 to 6, computed once in float64 by `reference.transform` from
-# the weights of `fill_with_waves`.
+# Sentence 1's logits of subwords 0 to 6, computed once in float64 by `numpy_reference.transform`
+# from the weights of `fill_with_waves`.
 GOLDEN = [
     [0.152509, 0.110175, 0.363982, 0.541652, 0.913555, -0.338780, 0.158163],
     [-1.252434, 1.020922, 0.419464, 0.579646, 0.966097, -0.359309, 0.404141],
@@ -147,7 +147,7 @@ def test_vector_of_padding_does_not_reach_the_memory_of_real_tokens() -> None:
 
 
 @pytest.mark.parametrize("changes", [{}, TENSOR2TENSOR], ids=["paper", "tensor2tensor"])
-def test_what_stands_in_padding_changes_no_bit(
+def test_the_embedding_of_padding_changes_no_bit(
     changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, config = make_transformer(**changes), SearchConfig(beam_size=2, extra_length=2)
@@ -159,16 +159,16 @@ def test_what_stands_in_padding_changes_no_bit(
         noisy = padded.get(tuple(tokens.shape), np.zeros(tokens.shape, bool))
         return ops.where(noisy[..., None], 1e3, embed(*arguments))
 
-    before, found = numpy(model(SOURCE, TARGET)), model.search(SOURCE, config)
+    before, translations = numpy(model(SOURCE, TARGET)), model.search(SOURCE, config)
     monkeypatch.setattr(model, "_embed", embed_with_noise)
-    after, found_after = numpy(model(SOURCE, TARGET)), model.search(SOURCE, config)
+    after, translations_after = numpy(model(SOURCE, TARGET)), model.search(SOURCE, config)
     real = TARGET != 0
     assert (before[real] == after[real]).all() and (before[~real] != after[~real]).any()
-    for one, other in zip(found, found_after, strict=True):
-        assert (numpy(one) == numpy(other)).all()
+    for old, new in zip(translations, translations_after, strict=True):
+        assert (numpy(old) == numpy(new)).all()
 
 
-def test_more_padding_leaves_the_logits() -> None:
+def test_more_padding_does_not_change_the_logits() -> None:
     model = make_transformer()
     more = numpy(model(np.pad(SOURCE, ((0, 0), (0, 3))), np.pad(TARGET, ((0, 0), (0, 2)))))
     before, after = numpy(model(SOURCE, TARGET)), more[:, :TARGET_LENGTH]
@@ -221,7 +221,7 @@ def test_search_steps_give_the_logits_of_training(changes: dict[str, Any]) -> No
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
 def test_sums_of_embeddings_and_positions_are_dropped_out(norm: str) -> None:
-    """With all sublayers silenced, nothing else is random."""
+    """The output weights of all sublayers are zero, so no other dropout has an effect."""
     model = make_transformer(norm=norm, dropout=0.4)
     for variable in model.trainable_variables:
         if "output/kernel" in variable.path or "outer" in variable.path:
@@ -242,10 +242,8 @@ def test_sums_of_embeddings_and_positions_are_dropped_out(norm: str) -> None:
     ],
     ids=lambda value: str(value),
 )
-def test_every_site_of_a_dropout_draws_in_training_alone(
-    rates: dict[str, float], sites: int
-) -> None:
-    """Each site that drops something out moves its own random state on."""
+def test_every_dropout_draws_in_training_only(rates: dict[str, float], sites: int) -> None:
+    """Each dropout layer advances its own random state."""
     model = make_transformer(**rates)
     before = [numpy(seed).tolist() for seed in model.non_trainable_variables]
     model(SOURCE, TARGET)
@@ -279,7 +277,7 @@ def test_far_positions_are_added_in_float32() -> None:
     assert (numpy(logits[0]) != numpy(logits[1])).any()
 
 
-def test_samples_are_a_sentence_s_own_in_any_batch() -> None:
+def test_samples_of_a_sentence_do_not_depend_on_the_batch() -> None:
     model, config = make_transformer(), SearchConfig(3, 3, temperature=1.0, extra_length=4)
     padded = np.pad(SOURCE, ((0, 0), (0, 2)))
     together = numpy(model.search(SOURCE, config).tokens)
@@ -287,17 +285,17 @@ def test_samples_are_a_sentence_s_own_in_any_batch() -> None:
     longest = together.shape[2]
     np.testing.assert_array_equal(reversed_order[::-1, :, :longest], together)
     same_length = np.array([[3, 4, 5, 1], [5, 4, 3, 1]])
-    one, other = numpy(model.search(same_length, config).tokens)
-    assert (one != other).any()
+    first, second = numpy(model.search(same_length, config).tokens)
+    assert (first != second).any()
 
 
-def test_the_coverage_penalty_counts_the_source_but_no_padding() -> None:
+def test_the_coverage_penalty_counts_the_source_without_padding() -> None:
     model, config = make_transformer(), SearchConfig(2, coverage_penalty=0.5, extra_length=2)
     padded = np.pad(SOURCE, ((0, 0), (0, 3)))
     uncounted = dataclasses.replace(config, coverage_penalty=0.0)
     scores, scores_padded, scores_uncounted = (
-        numpy(model.search(source, each).scores)
-        for source, each in ((SOURCE, config), (padded, config), (SOURCE, uncounted))
+        numpy(model.search(source, search_config).scores)
+        for source, search_config in ((SOURCE, config), (padded, config), (SOURCE, uncounted))
     )
     np.testing.assert_allclose(scores_padded, scores, rtol=1e-5)
     assert (scores < scores_uncounted - 0.01).all()
@@ -307,7 +305,7 @@ def make_separate(source_vocabulary_size: int) -> Transformer:
     return Transformer(small_config(), VOCABULARY, source_vocabulary_size=source_vocabulary_size)
 
 
-def test_vocabularies_of_their_own_cost_exactly_one_embedding_more() -> None:
+def test_separate_vocabularies_add_exactly_one_embedding() -> None:
     shared, separate = Transformer(small_config(), VOCABULARY), make_separate(17)
     assert separate.count_params() == shared.count_params() + 17 * small_config().model_dim
     paths = [variable.path for variable in separate.variables]
@@ -329,7 +327,7 @@ def _name(variable: Any) -> str:
     return variable.path.partition("/")[2]
 
 
-def test_each_side_reads_its_own_embedding_and_the_output_the_target_s() -> None:
+def test_each_side_has_its_embedding_and_the_output_uses_the_target_s() -> None:
     model = make_separate(17)
     fill_with_waves(model)
     source = np.where(SOURCE > 1, SOURCE + 6, SOURCE)  # up to 16: ids that the target has not

@@ -98,8 +98,8 @@ def test_dropout_decides_about_neighbours_rows_and_calls_apart() -> None:
         (kept[0][:, 1::2], kept[0][:, ::2]),  # the halves of one random number
         (kept[0][:, 1:], kept[0][:, :-1]),
     ]
-    for one, other in pairs:
-        assert abs((one == other).mean() - 0.5) < 5 * 0.5 / np.sqrt(one.size)
+    for first, second in pairs:
+        assert abs((first == second).mean() - 0.5) < 5 * 0.5 / np.sqrt(first.size)
 
 
 def test_dropout_repeats_with_the_state_of_its_seed() -> None:

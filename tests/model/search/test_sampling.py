@@ -59,12 +59,12 @@ def test_what_a_rule_forbids_is_not_drawn_and_does_not_count() -> None:
 def test_samples_follow_the_rules_and_have_the_scores_of_search() -> None:
     language, starts = ToyLanguage(vocabulary_size=7, seed=3), list(range(12))
     config = SearchConfig(6, 6, temperature=1.0, min_length=3, no_repeat_ngram=2)
-    found = language.search(starts, [8] * 12, config)
+    translations = language.search(starts, [8] * 12, config)
     lengths = set()
-    for each, start in zip(found, starts, strict=True):
-        assert len(each) == 6
-        assert len({tokens for _, tokens in each}) > 1
-        for total, tokens in each:
+    for samples, start in zip(translations, starts, strict=True):
+        assert len(samples) == 6
+        assert len({tokens for _, tokens in samples}) > 1
+        for total, tokens in samples:
             assert total == pytest.approx(score(language, start, tokens, config), rel=1e-5)
             bigrams = list(zip(tokens, tokens[1:], strict=False))
             assert len({*bigrams}) == len(bigrams) or len(tokens) == 8
@@ -83,21 +83,21 @@ def test_samples_depend_on_the_sentence_and_the_seed_alone() -> None:
     source = np.array([[4, 5, 1, 0], [4, 5, 6, 1], [5, 4, 1, 0], [4, 5, 1, 0]])
 
     def sample(rows: list[int], seed: int = 1) -> list:
-        found = language.search(
+        translations = language.search(
             [8] * len(rows),
             [9] * len(rows),
             dataclasses.replace(config, sampling_seed=seed),
             source=source[rows],
         )
-        return [[tokens for _, tokens in each] for each in found]
+        return [[tokens for _, tokens in samples] for samples in translations]
 
     first, second, third, first_again = together = sample([0, 1, 2, 3])
     assert first == first_again
-    assert len({repr(each) for each in (first, second, third)}) == 3
+    assert len({repr(samples) for samples in (first, second, third)}) == 3
     assert sample([2, 0]) == [third, first]
     assert sample([1]) == [second]
     assert sample([0, 1, 2, 3], seed=2) != together
-    assert all(tokens[-1] == END for each in together for tokens in each)
+    assert all(tokens[-1] == END for samples in together for tokens in samples)
 
 
 def test_padding_does_not_change_a_sentences_random_numbers() -> None:

@@ -39,10 +39,10 @@ RULES = {
 }
 
 
-def assert_same(found: list[Hypothesis], expected: list[Hypothesis]) -> None:
-    assert [tokens for _, tokens in found] == [tokens for _, tokens in expected]
+def assert_same(received: list[Hypothesis], expected: list[Hypothesis]) -> None:
+    assert [tokens for _, tokens in received] == [tokens for _, tokens in expected]
     scores = [score for score, _ in expected]
-    np.testing.assert_allclose([score for score, _ in found], scores, rtol=1e-5)
+    np.testing.assert_allclose([score for score, _ in received], scores, rtol=1e-5)
 
 
 @pytest.mark.parametrize(("length", "alpha", "expected"), [(1, 0.6, 1.0), (7, 1.0, 2.0)])
@@ -65,9 +65,9 @@ def test_beam_as_wide_as_the_language_finds_its_best(
     width = (vocabulary_size - 2) ** 3  # all words at the three places before the last end
     config = dataclasses.replace(rules, beam_size=width, n_best=width)
     language = ToyLanguage(vocabulary_size, seed=vocabulary_size)
-    found = language.search(STARTS, LIMITS, config, source=full_source(4))
-    for each, start, limit in zip(found, STARTS, LIMITS, strict=True):
-        assert_same(each, search_everything(language, start, limit, config)[:width])
+    translations = language.search(STARTS, LIMITS, config, source=full_source(4))
+    for best, start, limit in zip(translations, STARTS, LIMITS, strict=True):
+        assert_same(best, search_everything(language, start, limit, config)[:width])
 
 
 @pytest.mark.parametrize("rules", RULES.values(), ids=RULES)
@@ -75,17 +75,19 @@ def test_beam_as_wide_as_the_language_finds_the_best_after_a_prefix(rules: Searc
     language, config = ToyLanguage(5, seed=9), dataclasses.replace(rules, beam_size=9, n_best=9)
     prefixes = [(3, 4), (), (2,), (4, 4)]
     prefix = np.array([[3, 4, 0], [0, 0, 0], [2, 0, 0], [4, 4, 0]])
-    found = language.search(
+    translations = language.search(
         STARTS,
         [4, 3, 3, 4],
         config,
         prefix=ops.convert_to_tensor(prefix),
         source=full_source(4),
     )
-    for each, start, limit, begun in zip(found, STARTS, [4, 3, 3, 4], prefixes, strict=True):
-        everything = search_everything(language, start, limit, config, begun)
-        assert_same(each, everything[:9])
-        assert all(tokens[: len(begun)] == begun for _, tokens in each)
+    for best, start, limit, prefix_tokens in zip(
+        translations, STARTS, [4, 3, 3, 4], prefixes, strict=True
+    ):
+        everything = search_everything(language, start, limit, config, prefix_tokens)
+        assert_same(best, everything[:9])
+        assert all(tokens[: len(prefix_tokens)] == prefix_tokens for _, tokens in best)
 
 
 @pytest.mark.parametrize("rules", RULES.values(), ids=RULES)
@@ -94,20 +96,20 @@ def test_stopping_loses_nothing(width: int, n_best: int, rules: SearchConfig) ->
     starts, limits = list(range(0, 400, 10)), [3 + start % 7 for start in range(40)]
     language = ToyLanguage(vocabulary_size=7, seed=1)
     config = dataclasses.replace(rules, beam_size=width, n_best=n_best)
-    found = language.search(starts, limits, config, source=full_source(40))
-    for each, start, limit in zip(found, starts, limits, strict=True):
-        assert_same(each, search_plainly(language, start, limit, config))
+    translations = language.search(starts, limits, config, source=full_source(40))
+    for best, start, limit in zip(translations, starts, limits, strict=True):
+        assert_same(best, search_plainly(language, start, limit, config))
 
 
 @pytest.mark.parametrize("width", [2, 3])
 def test_a_longer_hypothesis_may_win_late(width: int) -> None:
     language, starts = ToyLanguage(vocabulary_size=5, seed=1), list(range(0, 400, 10))
     config = SearchConfig(width, length_penalty=2.0)
-    found = language.search(starts, [12] * 40, config)
+    translations = language.search(starts, [12] * 40, config)
     lengths = []
-    for each, start in zip(found, starts, strict=True):
-        assert_same(each, search_plainly(language, start, 12, config))
-        lengths.append(len(each[0][1]))
+    for best, start in zip(translations, starts, strict=True):
+        assert_same(best, search_plainly(language, start, 12, config))
+        lengths.append(len(best[0][1]))
     assert max(lengths) == 12 > min(lengths)
 
 
@@ -118,7 +120,8 @@ def test_the_coverage_penalty_does_not_count_padding() -> None:
     padded = full_source(4)
     padded[:, 2:] = PADDING
     without, with_padding = (
-        language.search(STARTS, LIMITS, config, source=given) for given in (full_source(4), padded)
+        language.search(STARTS, LIMITS, config, source=source)
+        for source in (full_source(4), padded)
     )
     for (uncovered,), (covered,) in zip(without, with_padding, strict=True):
         assert uncovered[1] == covered[1]
@@ -135,8 +138,8 @@ def test_search_stops_when_nothing_can_win() -> None:
 def test_a_sentence_of_few_translations_does_not_hold_up_others() -> None:
     language = ToyLanguage(vocabulary_size=6, seed=2)
     language.logits[:, END] += 9.0
-    found = language.search(STARTS[:2], [2, 40], SearchConfig(8, 8))
-    assert [len(each) for each in found] == [5, 8]
+    translations = language.search(STARTS[:2], [2, 40], SearchConfig(8, 8))
+    assert [len(best) for best in translations] == [5, 8]
     assert language.steps < 30
 
 
@@ -192,11 +195,11 @@ def test_compaction_keeps_all_entries_of_samples() -> None:
 def test_beam_of_1_takes_the_best_token_until_the_end() -> None:
     language = ToyLanguage(vocabulary_size=5, seed=3)
     starts = list(range(30))
-    found = language.search(starts, [6] * 30, SearchConfig(1))
+    translations = language.search(starts, [6] * 30, SearchConfig(1))
     lengths = set()
-    for (each,), start in zip(found, starts, strict=True):
-        assert_same([each], search_plainly(language, start, 6, SearchConfig(1)))
-        lengths.add(len(each[1]))
+    for (best,), start in zip(translations, starts, strict=True):
+        assert_same([best], search_plainly(language, start, 6, SearchConfig(1)))
+        lengths.add(len(best[1]))
     assert len(lengths) > 3
 
 
@@ -211,46 +214,46 @@ def test_a_translation_does_not_depend_on_the_batch(config: SearchConfig) -> Non
 
 
 def test_no_sentences_give_no_translations() -> None:
-    found = ToyLanguage(vocabulary_size=7, seed=4).find(
+    translations = ToyLanguage(vocabulary_size=7, seed=4).find(
         np.zeros([0], np.int32), np.zeros([0], np.int32), SearchConfig(3, 2)
     )
-    assert found.tokens.shape[:2] == (0, 2)
+    assert translations.tokens.shape[:2] == (0, 2)
 
 
 def test_translations_are_sorted_within_their_limit_and_never_hold_padding() -> None:
     language = ToyLanguage(vocabulary_size=7, seed=5)
     language.logits[:, PADDING] += 5.0  # the model's favourite
     limits = [9, 4, 6, 5]
-    found = language.search(STARTS, limits, SearchConfig(3, 3, length_penalty=4.0))
-    for each, limit in zip(found, limits, strict=True):
-        scores = [score for score, _ in each]
+    translations = language.search(STARTS, limits, SearchConfig(3, 3, length_penalty=4.0))
+    for best, limit in zip(translations, limits, strict=True):
+        scores = [score for score, _ in best]
         assert scores == sorted(scores, reverse=True)
-        assert max(len(tokens) for _, tokens in each) == limit
-        assert all(PADDING not in tokens for _, tokens in each)
+        assert max(len(tokens) for _, tokens in best) == limit
+        assert all(PADDING not in tokens for _, tokens in best)
 
 
 def test_translations_that_do_not_exist_are_padding() -> None:
     language = ToyLanguage(vocabulary_size=4, seed=7)
-    found = language.find([8, 9], [1, 2], SearchConfig(3, 3))
-    existing = numpy(found.scores) > -1e8
+    translations = language.find([8, 9], [1, 2], SearchConfig(3, 3))
+    existing = numpy(translations.scores) > -1e8
     assert existing.tolist() == [[True, False, False], [True, True, True]]
-    assert (numpy(found.tokens)[~existing] == PADDING).all()
-    assert (numpy(found.scores)[~existing] == -1e9).all()
+    assert (numpy(translations.tokens)[~existing] == PADDING).all()
+    assert (numpy(translations.scores)[~existing] == -1e9).all()
 
 
 @pytest.mark.parametrize("batch", [None, 4])
 def test_search_in_a_graph_finds_the_same(batch: int | None) -> None:
     language, config = ToyLanguage(vocabulary_size=7, seed=6), SearchConfig(3, 2)
     limits = [9, 2, 5, 3]
-    given = tf.TensorSpec([batch], tf.int32)
+    signature = tf.TensorSpec([batch], tf.int32)
     in_graph = tf.function(
         lambda starts, limits: language.find(starts, limits, config),
-        input_signature=[given, given],
+        input_signature=[signature, signature],
         autograph=False,
     )
-    found = hypotheses(in_graph(tf.constant(STARTS), tf.constant(limits)))
-    for each, eager in zip(found, language.search(STARTS, limits, config), strict=True):
-        assert_same(each, eager)
+    translations = hypotheses(in_graph(tf.constant(STARTS), tf.constant(limits)))
+    for best, eager in zip(translations, language.search(STARTS, limits, config), strict=True):
+        assert_same(best, eager)
 
 
 def make_model() -> Transformer:
@@ -270,13 +273,13 @@ SEARCHES = {
 @pytest.mark.parametrize("config", SEARCHES.values(), ids=SEARCHES)
 def test_scores_with_the_decoders_cache_are_those_of_training(config: SearchConfig) -> None:
     model = make_model()
-    found = model.search(ops.convert_to_tensor(SOURCE), config)
+    translations = model.search(ops.convert_to_tensor(SOURCE), config)
     for rank in range(config.n_best):
-        tokens = numpy(found.tokens)[:, rank]
+        tokens = numpy(translations.tokens)[:, rank]
         totals = numpy(model.token_log_probs(SOURCE, tokens)).sum(axis=1)
         lengths = (tokens != PADDING).sum(axis=1)
         np.testing.assert_allclose(
-            numpy(found.scores)[:, rank], totals / ((5 + lengths) / 6) ** 0.6, rtol=1e-5
+            numpy(translations.scores)[:, rank], totals / ((5 + lengths) / 6) ** 0.6, rtol=1e-5
         )
 
 
@@ -289,9 +292,9 @@ def test_a_model_finds_the_same_in_a_graph(config: SearchConfig, batch: int | No
         input_signature=[tf.TensorSpec([batch, None], tf.int32)],
         autograph=False,
     )
-    found, expected = in_graph(SOURCE), model.search(SOURCE, config)
-    for each, eager in zip(hypotheses(found), hypotheses(expected), strict=True):
-        assert_same(each, eager)
+    translations, expected = in_graph(SOURCE), model.search(SOURCE, config)
+    for best, eager in zip(hypotheses(translations), hypotheses(expected), strict=True):
+        assert_same(best, eager)
 
 
 def test_the_cached_beam_is_the_beam_without_a_cache() -> None:
@@ -313,10 +316,10 @@ def test_the_cached_beam_is_the_beam_without_a_cache() -> None:
             for total, tokens in grown
             if tokens[-1] == END
         ]
-        live = [each for each in grown if each[1][-1] != END][:width]
+        live = [hypothesis for hypothesis in grown if hypothesis[1][-1] != END][:width]
     config = SearchConfig(width, width, extra_length=limit - SOURCE.shape[1])
-    (found,) = hypotheses(model.search(ops.convert_to_tensor(source), config))
-    assert_same(found, sorted(finished, reverse=True)[:width])
+    (translations,) = hypotheses(model.search(ops.convert_to_tensor(source), config))
+    assert_same(translations, sorted(finished, reverse=True)[:width])
 
 
 def test_translations_begin_with_their_prefix_which_adds_to_the_limit() -> None:
@@ -330,16 +333,16 @@ def test_translations_begin_with_their_prefix_which_adds_to_the_limit() -> None:
 
 def test_coverage_sums_the_last_layer_s_attention() -> None:
     model, config = make_model(), SearchConfig(3, 3, extra_length=2, coverage_penalty=0.7)
-    found = model.search(ops.convert_to_tensor(SOURCE), config)
+    translations = model.search(ops.convert_to_tensor(SOURCE), config)
     plain = SearchConfig(3, 3, extra_length=2)
-    maps = attention_maps(model, SOURCE, numpy(found.tokens)[:, 0])
+    maps = attention_maps(model, SOURCE, numpy(translations.tokens)[:, 0])
     weights = numpy(maps.memory)[-1]  # [B, H, T, S]
-    real = (numpy(found.tokens)[:, 0] != PADDING)[:, None, :, None]
+    real = (numpy(translations.tokens)[:, 0] != PADDING)[:, None, :, None]
     coverage = np.where(real, weights, 0.0).mean(axis=1).sum(axis=1)  # [B, S]
     covered = np.where(SOURCE == PADDING, 1.0, np.minimum(coverage, 1.0))
     penalty = np.log(covered).sum(axis=1)
-    tokens = numpy(found.tokens)[:, 0]
+    tokens = numpy(translations.tokens)[:, 0]
     lengths = (tokens != PADDING).sum(axis=1)
     totals = numpy(model.token_log_probs(SOURCE, tokens)).sum(axis=1)
     expected = totals / ((5 + lengths) / 6) ** plain.length_penalty + 0.7 * penalty
-    np.testing.assert_allclose(numpy(found.scores)[:, 0], expected, rtol=1e-4)
+    np.testing.assert_allclose(numpy(translations.scores)[:, 0], expected, rtol=1e-4)
