@@ -1,4 +1,4 @@
-"""The paper's Transformer in NumPy float64, to compare `model` with.
+"""The paper's Transformer in NumPy float64, as a reference for `model`.
 
 Written from the paper's equations for one unpadded sentence: loops over heads and queries where
 the model reshapes, and keys that may not be seen are left out where the model masks them. It
@@ -30,7 +30,7 @@ def attend(query: Array, key: Array, value: Array, visible: Array) -> Array:
 
 
 def multi_head(layer: Any, query: Array, memory: Array, visible: Array) -> Array:
-    """§3.2.2: heads one after another, `[T, D]` and `[S, D]` to `[T, D]`."""
+    """§3.2.2: one head at a time, `[T, D]` and `[S, D]` to `[T, D]`."""
     heads = [
         attend(
             query @ _head(layer.query, layer.num_heads, head),

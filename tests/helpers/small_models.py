@@ -1,4 +1,4 @@
-"""A tiny model whose sizes all differ, so that no two dimensions can be swapped unseen."""
+"""A tiny model whose sizes all differ, so that swapped dimensions fail."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from model.config import TransformerConfig
 
 BATCH, SOURCE_LENGTH, TARGET_LENGTH, WIDTH, VOCABULARY = 3, 6, 4, 5, 11
 
-# End symbol 1, then padding 0; a full row, and shorter ones.
+# The end symbol is 1, padding 0; one row is full, the others are shorter.
 SOURCE = np.array([[5, 9, 3, 7, 3, 1], [10, 4, 6, 1, 0, 0], [8, 1, 0, 0, 0, 0]])
 TARGET = np.array([[6, 2, 9, 1], [3, 8, 1, 0], [1, 0, 0, 0]])
 
@@ -28,7 +28,7 @@ def small_config(**changes: Any) -> TransformerConfig:
     return TransformerConfig(**(sizes | changes))
 
 
-# The fields of an architecture by which Tensor2Tensor differs from the paper.
+# The architecture fields in which Tensor2Tensor differs from the paper.
 TENSOR2TENSOR: dict[str, Any] = {
     "norm": "pre",
     "positions": "sinusoidal_halves",
@@ -44,7 +44,7 @@ def wave(*shape: int, phase: float = 0.0) -> np.ndarray:
 
 
 def fill_with_waves(layer: keras.layers.Layer) -> None:
-    """Sets each weight to other fixed numbers: 1 ± 0.3 for scales of norms, else 0 ± 0.3."""
+    """Sets each weight to its own fixed numbers: 1 ± 0.3 for scales of norms, else 0 ± 0.3."""
     for number, variable in enumerate(layer.trainable_variables):
         centre = 1.0 if variable.name == "gamma" else 0.0
         variable.assign(centre + 0.3 * wave(*variable.shape, phase=number + 1.0))

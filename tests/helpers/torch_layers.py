@@ -57,7 +57,7 @@ def _attention(sizes: Sizes, random: np.random.Generator) -> Arrays:
         "attention.value": _normal(random, batch, heads, source, value_dim),
         "attention.mask": random.random((batch, 1, target, source)) < 0.6,
     }
-    arrays["attention.mask"][..., 0] = True  # every query may look somewhere
+    arrays["attention.mask"][..., 0] = True  # True at least once for each query
     attended = torch.nn.functional.scaled_dot_product_attention(
         *(torch.from_numpy(arrays[f"attention.{name}"]) for name in ("query", "key", "value")),
         attn_mask=torch.from_numpy(arrays["attention.mask"]),
@@ -73,7 +73,7 @@ def _layer(kind: str, sizes: Sizes, random: np.random.Generator) -> Arrays:
     memory = _normal(random, batch, source, model_dim)
     lengths = random.integers(1, source, batch)
     lengths[0] = source
-    padding = np.arange(source) >= lengths[:, None]  # True where PyTorch shall not look
+    padding = np.arange(source) >= lengths[:, None]  # True where PyTorch must not attend
     inputs = {"memory": memory, "padding": padding}
     if kind == "decoder":
         inputs["target"] = _normal(random, batch, target, model_dim)

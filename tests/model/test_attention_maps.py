@@ -88,7 +88,7 @@ def test_maps_are_those_of_the_forward_pass(
         np.testing.assert_allclose(shown, numpy(computed), atol=1e-6)
 
 
-def test_real_tokens_look_at_real_tokens_alone(maps: AttentionMaps) -> None:
+def test_real_tokens_attend_only_to_real_tokens(maps: AttentionMaps) -> None:
     for row in range(BATCH):
         source, target = SOURCE[row] != PADDING_ID, TARGET[row] != PADDING_ID
         memory = maps.memory[:, row][:, :, target]  # [N, H, real T, S]

@@ -96,7 +96,7 @@ def test_only_pre_norm_ends_in_a_last_normalization() -> None:
     assert "decoder/last_norm/gamma" in paths
 
 
-def test_every_sublayer_is_dropped_out_in_training_alone() -> None:
+def test_every_sublayer_is_dropped_out_only_in_training() -> None:
     decoder = make_decoder("post", dropout=0.4)
     x = HYPOTHESES[:, 0]
     assert len(decoder.non_trainable_variables) == 2 * 3  # one seed per layer and sublayer

@@ -31,7 +31,7 @@ def test_only_pre_norm_ends_in_a_normalisation_of_its_own() -> None:
     assert "encoder/last_norm/gamma" in paths
 
 
-def test_dropout_is_active_in_training_alone() -> None:
+def test_dropout_is_active_only_in_training() -> None:
     encoder = make_encoder("post", dropout=0.4)
 
     def run(training: bool) -> np.ndarray:

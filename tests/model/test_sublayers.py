@@ -30,7 +30,7 @@ def test_feed_forward_follows_equation_2(x: np.ndarray) -> None:
     np.testing.assert_allclose(numpy(layer(x)), numpy_reference.feed_forward(layer, x), atol=1e-5)
 
 
-def test_dropout_behind_the_relu_zeroes_its_share_in_training_alone() -> None:
+def test_dropout_after_the_relu_zeroes_its_share_only_in_training() -> None:
     layer = FeedForward(small_config(relu_dropout=0.375), name="feed_forward")
     layer.build()
     layer.inner.kernel.assign(np.zeros((MODEL_DIM, FEED_FORWARD_DIM)))
@@ -70,7 +70,7 @@ def test_dropout_in_training_zeroes_its_share_and_scales_the_rest() -> None:
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
-def test_dropout_changes_the_sublayer_in_training_alone(norm: str, x: np.ndarray) -> None:
+def test_dropout_changes_the_sublayer_only_in_training(norm: str, x: np.ndarray) -> None:
     layer, without = make_residual(norm, dropout=0.4), make_residual(norm)
 
     def result(layer: Residual, training: bool) -> np.ndarray:

@@ -78,7 +78,7 @@ def test_sampling_from_the_best_token_alone_is_greedy_search() -> None:
     assert language.search(starts, [6] * 20, SearchConfig(1, temperature=2.0, top_k=1)) == greedy
 
 
-def test_samples_depend_on_the_sentence_and_the_seed_alone() -> None:
+def test_samples_depend_only_on_the_sentence_and_the_seed() -> None:
     language, config = ToyLanguage(vocabulary_size=7, seed=3), SearchConfig(3, 3, temperature=1.0)
     source = np.array([[4, 5, 1, 0], [4, 5, 6, 1], [5, 4, 1, 0], [4, 5, 1, 0]])
 
