@@ -37,7 +37,7 @@ def main(argv: list[str]) -> None:
     our_flags = flag_help.our_flags(flags.FLAGS)
     options = runners.make_options(config.runner, config.num_workers, argv[1:], our_flags)
     if config.dry_run:
-        print(dry_run.describe(config))
+        print(dry_run.format_dry_run(config))
         return
     start = time.monotonic()
     dataset = driver.build_dataset(config, BeamMapper(options))

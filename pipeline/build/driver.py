@@ -8,6 +8,7 @@ Between two stages the driver sees reports and counts only, never the corpus.
 
 import collections
 import itertools
+import math
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -52,14 +53,14 @@ def build_dataset(config: PreprocessConfig, map_blocks: BlockMapper) -> Dataset:
     """Makes the dataset directory which the configuration describes, or finds it complete.
 
     Args:
-      config: what to make, and where.
-      map_blocks: runs the stages over blocks, e.g. `beam_pipeline.BeamMapper(options)`.
+        config: what to make, and where.
+        map_blocks: runs the stages over blocks, e.g. `beam_pipeline.BeamMapper(options)`.
 
     Returns:
-      The dataset, as the trainer will load it.
+        The dataset, as the trainer will load it.
 
     Raises:
-      UserError: the inputs, the directory or the vocabulary size cannot be used.
+        UserError: the inputs, the directory or the vocabulary size cannot be used.
     """
     config = config.resolved()
     if (completed := completed_config(config.output_dir)) is not None:
@@ -202,7 +203,7 @@ class _Build:
         """Chooses the shapes of rows from the first pairs of every block."""
         blocks = [block for split in self.blocks.values() for block in split]
         has_few = sum(block.lines for block in blocks) <= _SAMPLED_PAIRS
-        first = None if has_few else -(-_SAMPLED_PAIRS // len(blocks))
+        first = None if has_few else math.ceil(_SAMPLED_PAIRS / len(blocks))
         paths = (f"{self.staging.final}/{vocabularies[side].path}" for side in SIDES)
         subwords = [load_subwords(path) for path in paths]
         histogram = collections.Counter[Lengths]()

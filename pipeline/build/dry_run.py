@@ -15,7 +15,7 @@ from pipeline.cleaning.rules import USUAL, Rule
 from pipeline.common.tables import format_table
 from pipeline.config import PreprocessConfig
 from pipeline.corpora.blocks import Block, cut_blocks, read_span
-from pipeline.dataset.schema import SPLITS
+from pipeline.dataset.schema import SPLITS, Pair
 
 _SAMPLED_LINES = 200_000  # of all blocks together: a few seconds
 _LINES_PER_BLOCK = 1000
@@ -41,14 +41,12 @@ _NOTES = {
 }
 _NORMAL_FORM = "changed by Unicode NFC"
 
-Pair = tuple[str, str]
 
-
-def describe(config: PreprocessConfig) -> str:
+def format_dry_run(config: PreprocessConfig, *, sampled_lines: int = _SAMPLED_LINES) -> str:
     """Returns the effect of every rule on the first lines of each block of the training text.
 
     Raises:
-      UserError: the inputs cannot be used.
+        UserError: the inputs cannot be used.
     """
     with tempfile.TemporaryDirectory() as folder:
         blocks = {
@@ -57,21 +55,21 @@ def describe(config: PreprocessConfig) -> str:
             if (inputs := find_inputs(config, split))
         }
         train = blocks.pop("train")
-        each = max(1, min(_LINES_PER_BLOCK, _SAMPLED_LINES // len(train)))
+        block_lines = max(1, min(_LINES_PER_BLOCK, sampled_lines // len(train)))
         heldout = frozenset(
             normalization.pair_key(*map(normalization.normalize, pair))
             for split in blocks.values()
             for pair in _read(split, config.block_lines)
         )
         trial = _Trial(_all_rules(config, heldout), config)
-        for pair in _read(train, each):
+        for pair in _read(train, block_lines):
             trial.add(pair)
     lines = sum(block.lines for block in train)
     head = (
-        f"Dry run on the first {each:,} lines of every block ({len(train):,}): "
+        f"Dry run on the first {block_lines:,} lines of every block ({len(train):,}): "
         f"{trial.pairs:,} of {lines:,} pairs; nothing is written"
     )
-    return "\n".join([head, *trial.describe()])
+    return "\n".join([head, *trial.format_report()])
 
 
 class _Trial:
@@ -95,9 +93,10 @@ class _Trial:
         dropping = {name for name, drops in self._rules if drops(*pair)}
         for name in dropping:
             self._count(name, pair)
-        self._kept += not dropping & self._on
+        if dropping.isdisjoint(self._on):
+            self._kept += 1
 
-    def describe(self) -> Iterator[str]:
+    def format_report(self) -> Iterator[str]:
         """Yields the lines of the report."""
         names = [*(name for name, _ in self._rules), _NORMAL_FORM]
         rows = [["rule", "", "drops", "share"], *map(self._row, names)]
@@ -168,4 +167,11 @@ def _read(blocks: Iterable[Block], first: int) -> Iterator[Pair]:
 
 def _shorten(line: str) -> str:
     shown = line if len(line) <= _WIDTH else f"{line[:_WIDTH]}…"
-    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in shown)
+    return "".join(
+        character if character.isprintable() else _escape(character) for character in shown
+    )
+
+
+def _escape(character: str) -> str:
+    r"""Returns a character as an escape sequence. Example: U+0007 gives `\x07`."""
+    return ascii(character).strip("'")

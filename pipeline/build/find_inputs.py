@@ -14,7 +14,7 @@ def find_inputs(config: PreprocessConfig, split: str) -> Sequence[Input]:
     Given files are added to a named data set's training text, and replace its dev or test.
 
     Raises:
-      UserError: a name, a language or a download is wrong.
+        UserError: a name, a language or a download is wrong.
     """
     if config.is_builtin:
         return builtin_texts(split)

@@ -29,7 +29,7 @@ class Staging:
         """Makes the folder, in a new or empty directory or one that an unfinished run left.
 
         Raises:
-          UserError: the directory holds files which are not ours.
+            UserError: the directory holds files which are not ours.
         """
         self.output = output_dir
         self.root = f"{output_dir}/{FOLDER}"
@@ -69,10 +69,10 @@ class Staging:
         A job of theirs that still goes on, on a cluster, writes where nobody will look.
 
         Args:
-          key: all that decides the result: configuration and identity of the inputs.
+            key: all that decides the result: configuration and identity of the inputs.
 
         Returns:
-          Whether all work was done before, and only `publish` is left to do.
+            Whether all work was done before, and only `publish` is left to do.
         """
         data = json.dumps(key, sort_keys=True, indent=1).encode()
         name = hashlib.sha256(data).hexdigest()[:_NAME_LENGTH]

@@ -31,15 +31,15 @@ def make_subwords(
     """Takes the given subwords, or learns some unless an earlier run did.
 
     Args:
-      config: resolved configuration.
-      folder: where the files go, named by `subwords.file_names`.
-      count: returns the words of some sides together; called only to learn.
+        config: resolved configuration.
+        folder: where the files go, named by `subwords.file_names`.
+        count: returns the words of some sides together; called only to learn.
 
     Returns:
-      The vocabulary of each side, equal if they share one.
+        The vocabulary of each side, equal if they share one.
 
     Raises:
-      UserError: the words cannot fill the vocabulary, or need a larger one.
+        UserError: the words cannot fill the vocabulary, or need a larger one.
     """
     names = file_names(config.subwords, shared=config.shared_vocabulary)
     distinct = list(dict.fromkeys(names.values()))
@@ -50,7 +50,7 @@ def make_subwords(
         for name in distinct:
             sides = [side for side in SIDES if names[side] == name]
             _learn(config, f"{folder}/{name}", functools.partial(count, sides))
-    vocabularies = {name: _describe(config.subwords, folder, name) for name in distinct}
+    vocabularies = {name: _identify(config.subwords, folder, name) for name in distinct}
     return {side: vocabularies[name] for side, name in names.items()}
 
 
@@ -62,7 +62,7 @@ def _learn(config: PreprocessConfig, path: str, count: Callable[[], WordCounts])
         LEARNERS[kind](counts, size, path)
 
 
-def _describe(kind: str, folder: str, name: str) -> Vocabulary:
+def _identify(kind: str, folder: str, name: str) -> Vocabulary:
     path = f"{folder}/{name}"
     digest = hashlib.sha256(storage.read(path)).hexdigest()
     return Vocabulary(kind, name, digest, load_subwords(path).vocabulary_size)
@@ -72,8 +72,8 @@ def check_given(config: PreprocessConfig) -> list[str]:
     """Checks the subwords that the configuration names; returns the SHA-256 of each.
 
     Raises:
-      UserError: a file is missing, is of another kind or size than the flags say, has other
-        special ids, or cannot be encoded with word by word; or wordpieces cannot be used here.
+        UserError: a file is missing, is of another kind or size than the flags say, has other
+          special ids, or cannot be encoded with word by word; or wordpieces cannot be used here.
     """
     if config.subwords == WORDPIECE:
         tokenizer(SPECIAL)

@@ -6,6 +6,7 @@ The first pair in corpus order stays: the result does not depend on blocks, work
 Two different pairs share a key with probability n² / 2⁶⁵: 4e-5 for 36 million pairs.
 """
 
+import math
 import tempfile
 from collections.abc import Sequence
 
@@ -26,9 +27,9 @@ def mark(folder: str, names: Sequence[str], pairs_together: int = _PAIRS_TOGETHE
     """Writes for every block which of its pairs repeat an earlier one, unless that was done.
 
     Args:
-      folder: where `write_keys` wrote, and where a file of one byte a pair is written.
-      names: of the blocks, in corpus order.
-      pairs_together: pairs to compare at once, on average.
+        folder: where `write_keys` wrote, and where a file of one byte a pair is written.
+        names: of the blocks, in corpus order.
+        pairs_together: pairs to compare at once, on average.
     """
     sizes = storage.sizes(folder)
     if all(f"{name}.repeats" in sizes for name in names):
@@ -36,7 +37,7 @@ def mark(folder: str, names: Sequence[str], pairs_together: int = _PAIRS_TOGETHE
     counts = [sizes[f"{name}.keys"] // 8 for name in names]
     starts = np.cumsum([0, *counts])
     repeats = _make_marks(counts)
-    groups = -(-sum(counts) // pairs_together)
+    groups = math.ceil(sum(counts) / pairs_together)
     for group in range(groups):
         keys, positions = _group(folder, names, starts, group, groups)
         first = np.unique(keys, return_index=True)[1]  # the first of equal keys

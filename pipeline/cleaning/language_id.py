@@ -36,10 +36,10 @@ def is_in_another_language(text: str, language: str, identifier: Identifier) -> 
     """Returns whether another language is at least ten times as probable as the declared one.
 
     Args:
-      text: a sentence; one with fewer than 12 letters in words that do not start with a capital,
-        such as a list of names, is not judged.
-      language: its declared language, a code such as "de" or "pt-BR".
-      identifier: see `load_identifier`.
+        text: a sentence; one with fewer than 12 letters in words that do not start with a capital,
+          such as a list of names, is not judged.
+        language: its declared language, a code such as "de" or "pt-BR".
+        identifier: see `load_identifier`.
     """
     words = _WORD.findall(text)
     if sum(len(word) for word in words if not word[0].isupper()) < LEAST_LETTERS:
@@ -53,7 +53,7 @@ def load_identifier() -> Identifier:
     """Returns py3langid's identifier.
 
     Raises:
-      UserError: the library is not installed.
+        UserError: the library is not installed.
     """
     try:
         langid = importlib.import_module("py3langid.langid")

@@ -33,7 +33,7 @@ def open_member(archive: str, member: str) -> Iterator[IO[bytes]]:
     """Opens one regular file of an archive, as it is stored there.
 
     Raises:
-      UserError: the archive has no such file; names some which it has.
+        UserError: the archive has no such file; names some which it has.
     """
     seen = []
     with contextlib.closing(_files(archive)) as files:
@@ -51,10 +51,10 @@ def extract_members(archive: str, members: Sequence[str], folder: str) -> list[s
     Members that are there already stay; a copy exists whole or not at all.
 
     Returns:
-      The path of each member's copy.
+        The path of each member's copy.
 
     Raises:
-      UserError: the archive is broken or lacks a member, or a name leads out of the folder.
+        UserError: the archive is broken or lacks a member, or a name leads out of the folder.
     """
     paths = {member: _place(archive, member, folder) for member in members}
     waiting = {posixpath.normpath(m): p for m, p in paths.items() if not os.path.exists(p)}

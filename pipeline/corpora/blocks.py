@@ -8,9 +8,10 @@ object store, is cut once into files of its own, in UTF-8.
 import dataclasses
 import hashlib
 import itertools
+import math
 import re
 from collections.abc import Iterator, Sequence
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from absl import logging
 
@@ -22,6 +23,15 @@ from pipeline.corpora.spans import Span, cut_chunks, decode_lines
 from pipeline.dataset.schema import Corpus
 
 _Item = TypeVar("_Item")
+
+
+class _Digest(Protocol):
+    """A checksum that grows, such as `hashlib.sha256()`."""
+
+    def update(self, data: bytes, /) -> None:
+        """Adds bytes."""
+
+
 _UNDECODABLE_REMEDY = (
     "if the whole text is in another encoding give that, such as --encoding=latin-1; "
     "--drop_undecodable drops such pairs of train"
@@ -68,13 +78,13 @@ def cut_blocks(
     """Cuts inputs into blocks of `block_lines` aligned lines; a block never spans two inputs.
 
     Args:
-      split: train, dev or test.
-      inputs: concatenated in order.
-      block_lines: lines of a block; the last one of each input may have fewer.
-      folder: where the pieces of what cannot be sought in go.
+        split: train, dev or test.
+        inputs: concatenated in order.
+        block_lines: lines of a block; the last one of each input may have fewer.
+        folder: where the pieces of what cannot be sought in go.
 
     Raises:
-      UserError: a file is missing, broken or empty, or the sides have unequal numbers of lines.
+        UserError: a file is missing, broken or empty, or the sides have unequal numbers of lines.
     """
     blocks: list[Block] = []
     corpora = []
@@ -94,7 +104,7 @@ def cut_blocks(
 
 def group_blocks(blocks: Sequence[Block], groups: int) -> list[BlockGroup]:
     """Returns the blocks in at most so many groups of equal size, named by their first blocks."""
-    size = max(1, -(-len(blocks) // groups))
+    size = max(1, math.ceil(len(blocks) / groups))
     parts = (tuple(blocks[start : start + size]) for start in range(0, len(blocks), size))
     return [BlockGroup(part[0].name, part) for part in parts]
 
@@ -113,9 +123,7 @@ def read_span(span: Span, *, strict: bool = True) -> list[str]:
     return [line.removesuffix("\r") for line in lines]
 
 
-def _cut_texts(
-    texts: AlignedTexts, block_lines: int, prefix: str, digest: "hashlib._Hash"
-) -> list[_Cut]:
+def _cut_texts(texts: AlignedTexts, block_lines: int, prefix: str, digest: _Digest) -> list[_Cut]:
     """Returns the blocks of aligned texts, and feeds the bytes of both to the digest."""
     sides = [
         _cut_text(text, block_lines, f"{prefix}-{side}", digest)
@@ -140,9 +148,7 @@ def _cut_texts(
     return [(count, source, target) for (count, source), (_, target) in zip(*sides, strict=True)]
 
 
-def _cut_text(
-    text: Text, block_lines: int, prefix: str, digest: "hashlib._Hash"
-) -> list[tuple[int, Span]]:
+def _cut_text(text: Text, block_lines: int, prefix: str, digest: _Digest) -> list[tuple[int, Span]]:
     """Returns (lines, span) of each block of one side."""
     # Workers which write to a store may be anywhere: they are given no file of this machine.
     in_reach = storage.is_url(text.address) or not storage.is_url(prefix)
@@ -159,9 +165,7 @@ def _cut_text(
     return spans
 
 
-def _cut_table(
-    table: PairTable, block_lines: int, prefix: str, digest: "hashlib._Hash"
-) -> list[_Cut]:
+def _cut_table(table: PairTable, block_lines: int, prefix: str, digest: _Digest) -> list[_Cut]:
     """Returns the blocks of a table of pairs, and feeds its pairs to the digest."""
     cut, first_row = [], 1
     for number, pairs in enumerate(_batches(table.read(), block_lines)):

@@ -21,7 +21,7 @@ def training_parts(name: str, source: str, target: str) -> Sequence[Part]:
     """Returns the training parts of a data set, which must be in these languages.
 
     Raises:
-      UserError: no such data set, or it is in other languages.
+        UserError: no such data set, or it is in other languages.
     """
     dataset = find_dataset(name)
     if {source, target} != set(dataset.languages):
@@ -38,7 +38,7 @@ def evaluation_part(name: str, source: str, target: str) -> Part:
     """Returns the evaluation set of a name in these languages.
 
     Raises:
-      UserError: no such evaluation set, or not in these languages.
+        UserError: no such evaluation set, or not in these languages.
     """
     if name not in EVALUATION_SETS:
         known = ", ".join(EVALUATION_SETS)
@@ -54,7 +54,7 @@ def find_dataset(name: str) -> NamedDataset:
     """Returns the data set of a name.
 
     Raises:
-      UserError: no such data set.
+        UserError: no such data set.
     """
     if name not in DATASETS:
         known = ", ".join(DATASETS)
@@ -66,7 +66,7 @@ def fetch_part(part: Part, source: str, target: str, cache_dir: str) -> AlignedT
     """Returns a part as local text, after downloading and unpacking what the cache lacks.
 
     Raises:
-      UserError: a download failed, is not what was expected, or lacks a file.
+        UserError: a download failed, is not what was expected, or lacks a file.
     """
     files = (part.files[source], part.files[target])
     paths = _fetch_files(files, cache_dir)

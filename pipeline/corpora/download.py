@@ -50,12 +50,12 @@ def fetch(download: Download, cache_dir: str, wait: Callable[[float], Any] = tim
     """Returns the path of a verified download, after downloading what the cache lacks.
 
     Args:
-      download: what to fetch.
-      cache_dir: folder of all downloads.
-      wait: is called with the seconds to wait before another attempt.
+        download: what to fetch.
+        cache_dir: folder of all downloads.
+        wait: is called with the seconds to wait before another attempt.
 
     Raises:
-      UserError: no URL gave the file, or its bytes are not the expected ones.
+        UserError: no URL gave the file, or its bytes are not the expected ones.
     """
     path = Path(cache_dir, download.name)
     if not path.exists():
@@ -80,8 +80,8 @@ def _fetch_from_any(download: Download, path: Path, wait: Callable[[float], Any]
         except (*_BROKEN, UserError) as error:
             if _is_local(error):
                 raise
-            problems.append(f"{urllib.parse.urlsplit(url).netloc}: {_describe(error)}")
-            logging.warning("%s: %s", url, _describe(error))
+            problems.append(f"{urllib.parse.urlsplit(url).netloc}: {_format_problem(error)}")
+            logging.warning("%s: %s", url, _format_problem(error))
     reasons = "; ".join(dict.fromkeys(problems))
     raise UserError(
         f"cannot download {path.name} ({reasons}): try again when the network is there, or put "
@@ -138,7 +138,7 @@ def _receive(url: str, part: Path, *, has_checksum: bool) -> None:
     """Appends what is missing to `part`, or starts anew where the server cannot do that.
 
     Raises:
-      OSError: the connection broke; what came before is in `part`.
+        OSError: the connection broke; what came before is in `part`.
     """
     size = part.stat().st_size if part.exists() else 0
     request = urllib.request.Request(url, headers={"User-Agent": "beamformer"})
@@ -203,7 +203,7 @@ def _is_local(error: Exception) -> bool:
     return error.filename is not None or error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
-def _describe(error: Exception) -> str:
+def _format_problem(error: Exception) -> str:
     reason = getattr(error, "reason", None)
     if isinstance(error, urllib.error.HTTPError):
         return f"{error.code} {error.reason}"

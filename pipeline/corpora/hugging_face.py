@@ -6,7 +6,8 @@ from typing import Any
 
 from pipeline.common.errors import UserError
 from pipeline.corpora.inputs import PairTable
-from pipeline.corpora.readers import Columns, Pair
+from pipeline.corpora.readers import Columns
+from pipeline.dataset.schema import Pair
 
 PREFIX = "hf:"
 _SPLITS = {"train": ("train",), "dev": ("validation", "dev"), "test": ("test",)}
@@ -16,12 +17,12 @@ def find_tables(name: str, split: str, columns: Columns) -> Sequence[PairTable]:
     """Returns a data set's split as an input, or nothing if it has no such split.
 
     Args:
-      name: `hf:OWNER/NAME` or `hf:OWNER/NAME:CONFIGURATION`.
-      split: train, dev or test.
-      columns: where the sides stand in a row.
+        name: `hf:OWNER/NAME` or `hf:OWNER/NAME:CONFIGURATION`.
+        split: train, dev or test.
+        columns: where the sides stand in a row.
 
     Raises:
-      UserError: the library is not installed, or the hub does not give the data set.
+        UserError: the library is not installed, or the hub does not give the data set.
     """
     path, _, configuration = name.removeprefix(PREFIX).partition(":")
     library = _library()

@@ -5,8 +5,15 @@ from collections.abc import Callable, Iterator, Sequence
 
 from pipeline.common.errors import UserError
 from pipeline.corpora.compression import is_compressed
-from pipeline.corpora.files import MEMBER_MARK
-from pipeline.corpora.readers import Columns, Pair, is_plain_lines, is_utf8, read_pairs, read_side
+from pipeline.corpora.readers import (
+    MEMBER_MARK,
+    Columns,
+    is_plain_lines,
+    is_utf8,
+    read_pair_file,
+    read_side,
+)
+from pipeline.dataset.schema import Pair
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,7 +32,7 @@ class Text:
         """Yields the lines in UTF-8, with their line ends.
 
         Raises:
-          UserError: the file is missing, broken, or in another encoding.
+            UserError: the file is missing, broken, or in another encoding.
         """
         if self.lines is not None:
             return (line.encode() + b"\n" for line in self.lines)
@@ -81,12 +88,12 @@ def file_texts(
     """Returns the inputs in files: the first source file is aligned with the first target file.
 
     Args:
-      source_files: addresses of one side.
-      target_files: addresses of the other side.
-      encodings: of the source files and of the target files.
+        source_files: addresses of one side.
+        target_files: addresses of the other side.
+        encodings: of the source files and of the target files.
 
     Raises:
-      UserError: unequal numbers of files.
+        UserError: unequal numbers of files.
     """
     if len(source_files) != len(target_files):
         raise UserError(
@@ -104,7 +111,7 @@ def table_files(files: Sequence[str], columns: Columns, encoding: str) -> list[P
     """Returns the inputs in files that hold both sides."""
 
     def reader(address: str) -> Callable[[], Iterator[Pair]]:
-        return lambda: read_pairs(address, columns, encoding)
+        return lambda: read_pair_file(address, columns, encoding)
 
     return [PairTable(address, reader(address)) for address in files]
 

@@ -8,6 +8,9 @@ r"""Formats of parallel text: what holds one side (lines, SGML), what holds both
 | .jsonl, .parquet | both sides | by name; unset: the language, as `en` or `translation.en` |
 | .tmx | both sides | by language |
 
+An input is named by an address, as a user writes it: `text.en`, `gs://bucket/text.en.xz`, or
+`corpus.tgz::training/text.en.gz` for a member of a tar or zip archive.
+
 Lines and rows end at "\n" alone: U+0085, U+2028 and lone "\r" are text.
 """
 
@@ -16,15 +19,19 @@ import csv
 import dataclasses
 import io
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, TextIO
 
+from pipeline.common import storage
 from pipeline.common.errors import UserError
-from pipeline.corpora.files import format_suffix, open_bytes
+from pipeline.corpora.archives import is_archive, open_member
+from pipeline.corpora.compression import decompress, explain_broken, is_compressed
 from pipeline.corpora.tmx import read_tmx
+from pipeline.dataset.schema import Pair
 
-Pair = tuple[str, str]
+MEMBER_MARK = "::"
 _SGML = (".sgm", ".sgml")
 _SEGMENT = re.compile(r"<seg[^>]*>(.*?)</seg>", re.DOTALL | re.IGNORECASE)
 _TABLE_ROWS = 10_000  # of a parquet file, in memory at once
@@ -41,13 +48,39 @@ class Columns:
         """Returns both sides of a row of named values; a missing value is an empty side.
 
         Raises:
-          UserError: the row lacks a column, or it holds no text.
+            UserError: the row lacks a column, or it holds no text.
         """
         source, target = (
             _look_up(row, (name,) if name else (language, f"translation.{language}"), where)
             for name, language in zip(self.names, self.languages, strict=True)
         )
         return source, target
+
+
+@contextlib.contextmanager
+def open_bytes(address: str) -> Iterator[BinaryIO]:
+    """Opens an address for reading; compression is undone, by suffix.
+
+    Raises:
+        UserError: nothing is there; or, also later while reading, it is broken.
+    """
+    path, mark, member = address.partition(MEMBER_MARK)
+    if not storage.is_file(path):
+        raise UserError(f"no file {path}: expected text, plain or compressed, or an archive")
+    if is_archive(path) and not mark:
+        raise UserError(f"{path} is an archive: name a file in it, {path}{MEMBER_MARK}folder/file")
+    with explain_broken(path), contextlib.ExitStack() as stack:
+        if mark:
+            file = stack.enter_context(open_member(path, member))
+        else:
+            file = stack.enter_context(storage.open_file(path))
+        yield stack.enter_context(decompress(file, address))
+
+
+def format_suffix(address: str) -> str:
+    """Returns the suffix below any compression. Example: `a.tgz::b/c.tsv.gz` gives `.tsv`."""
+    stem = os.path.splitext(address)[0] if is_compressed(address) else address
+    return os.path.splitext(stem)[1].lower()
 
 
 def is_plain_lines(address: str) -> bool:
@@ -59,7 +92,7 @@ def read_side(address: str, encoding: str) -> Iterator[bytes]:
     r"""Yields the lines of one side in UTF-8, with their line ends.
 
     Raises:
-      UserError: the file is missing, broken, holds both sides, or is not in this encoding.
+        UserError: the file is missing, broken, holds both sides, or is not in this encoding.
     """
     if format_suffix(address) in _PAIR_READERS:
         raise UserError(f"{address} holds both sides: give it by --pair_files")
@@ -76,11 +109,11 @@ def read_side(address: str, encoding: str) -> Iterator[bytes]:
                     yield line.encode()
 
 
-def read_pairs(address: str, columns: Columns, encoding: str) -> Iterator[Pair]:
+def read_pair_file(address: str, columns: Columns, encoding: str) -> Iterator[Pair]:
     """Yields the pairs of a file that holds both sides.
 
     Raises:
-      UserError: the file is missing, broken, in another format or encoding, or lacks a column.
+        UserError: the file is missing, broken, in another format or encoding, or lacks a column.
     """
     suffix = format_suffix(address)
     if suffix not in _PAIR_READERS:

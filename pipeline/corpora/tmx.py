@@ -4,21 +4,23 @@ from collections.abc import Iterator
 from typing import BinaryIO
 from xml.etree import ElementTree
 
+from pipeline.cleaning.scripts import primary_code
 from pipeline.common.errors import UserError
+from pipeline.dataset.schema import Pair
 
 _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 _NATIVE_CODES = frozenset({"bpt", "ept", "ph", "it", "ut"})  # hold mark-up of the original format
 
 
-def read_tmx(file: BinaryIO, address: str, languages: tuple[str, str]) -> Iterator[tuple[str, str]]:
+def read_tmx(file: BinaryIO, address: str, languages: tuple[str, str]) -> Iterator[Pair]:
     """Yields the segments of each translation unit in two languages, as (source, target).
 
     A unit that lacks a language has an empty side. `en` takes the segments of `en-GB` too.
 
     Raises:
-      UserError: the file is no well-formed XML, or has nothing in a language.
+        UserError: the file is no well-formed XML, or has nothing in a language.
     """
-    primary = [_primary(code) for code in languages]
+    primary = [primary_code(code) for code in languages]
     seen: set[str] = set()
     try:
         body: list[ElementTree.Element] = []
@@ -49,7 +51,7 @@ def _segments(unit: ElementTree.Element) -> dict[str, str]:
         segment = next((child for child in variant if _name(child) == "seg"), None)
         if segment is not None:
             language = variant.get(_LANGUAGE) or variant.get("lang") or ""
-            found.setdefault(_primary(language), " ".join(_text(segment).split()))
+            found.setdefault(primary_code(language), " ".join(_text(segment).split()))
     return found
 
 
@@ -63,7 +65,3 @@ def _text(element: ElementTree.Element) -> str:
 
 def _name(element: ElementTree.Element) -> str:
     return str(element.tag).rpartition("}")[2]
-
-
-def _primary(language: str) -> str:
-    return language.replace("_", "-").partition("-")[0].lower()

@@ -16,8 +16,8 @@ def choose_shapes(histogram: Mapping[Lengths, int], longest: Lengths) -> tuple[L
     """Returns the shapes of rows: the median lengths, doubled until `longest` is reached.
 
     Args:
-      histogram: pairs by their lengths in tokens, end symbols included.
-      longest: lengths that every pair to be packed stays within.
+        histogram: pairs by their lengths in tokens, end symbols included.
+        longest: lengths that every pair to be packed stays within.
 
     Example: medians of 20 and 24 and longest lengths of 100 and 100 give
     `((20, 24), (40, 48), (80, 96), (100, 100))`.
@@ -31,15 +31,22 @@ def choose_shapes(histogram: Mapping[Lengths, int], longest: Lengths) -> tuple[L
 
 
 def pack(pairs: Sequence[Lengths], shapes: Sequence[Lengths]) -> dict[Lengths, list[list[int]]]:
-    """Packs pairs into rows: the longest first, each where it leaves least room (best fit).
+    """Packs pairs into rows by best-fit-decreasing bin packing in two dimensions.
+
+    The longest pair goes first; each goes into the open row where it leaves the least target room,
+    then the least source room, or opens a row of the smallest shape that holds it (Johnson et al.
+    1974, "Worst-Case Performance Bounds for Simple One-Dimensional Packing Algorithms").
+
+    Example: pairs of (6, 7), (3, 4) and (2, 3) tokens and the one shape (8, 10) give rows
+    `[[0, 2], [1]]`: the second pair does not fit beside the first, the third does.
 
     Args:
-      pairs: lengths of each pair in tokens, end symbols included.
-      shapes: of rows, ascending on both sides.
+        pairs: lengths of each pair in tokens, end symbols included.
+        shapes: of rows, ascending on both sides.
 
     Returns:
-      Of each shape in use its rows, in the order of their longest pair; a row lists the positions
-      of its pairs in `pairs`. A pair longer than the last shape is in no row.
+        Of each shape in use its rows, in the order of their longest pair; a row lists the positions
+        of its pairs in `pairs`. A pair longer than the last shape is in no row.
     """
     rows: dict[Lengths, list[list[int]]] = {}
     if not pairs:
@@ -49,9 +56,9 @@ def pack(pairs: Sequence[Lengths], shapes: Sequence[Lengths]) -> dict[Lengths, l
     room: list[dict[int, list[list[int]]]] = [{} for _ in range(shapes[-1][1] + 1)]
     for number in sorted(range(len(pairs)), key=lambda n: (-max(pairs[n]), -min(pairs[n]))):
         source, target = pairs[number]
-        found = _least_room(room, source, target)
-        if found:
-            source_room, target_room = found
+        best_fit = _least_room(room, source, target)
+        if best_fit:
+            source_room, target_room = best_fit
             row = _take(room[target_room], source_room)
         else:
             shape = next((s for s in shapes if source <= s[0] and target <= s[1]), None)

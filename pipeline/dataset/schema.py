@@ -151,8 +151,8 @@ def load_dataset(directory: str | Path) -> Dataset:
     """Returns the dataset in a directory, after checking that it is complete.
 
     Raises:
-      UserError: the directory is missing, unfinished, of another version, lacks a shard, or its
-        subwords or its manifest are damaged.
+        UserError: the directory is missing, unfinished, of another version, lacks a shard, or its
+          subwords or its manifest are damaged.
     """
     directory = str(directory)
     if not storage.is_file(f"{directory}/{COMPLETED}"):

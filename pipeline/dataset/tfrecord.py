@@ -42,8 +42,8 @@ def encode_example(source: bytes, target: bytes) -> bytes:
     """Returns a serialized tf.train.Example with the int64 lists `source` and `target`.
 
     Args:
-      source: ids of the source sentences from `pack_ids`, end symbols included.
-      target: ids of the target sentences, likewise.
+        source: ids of the source sentences from `pack_ids`, end symbols included.
+        target: ids of the target sentences, likewise.
 
     Example: `encode_example(pack_ids([5, 1]), pack_ids([7, 8, 1]))` is Example(features {feature
     {key: "source" value {int64_list {value: [5, 1]}}} feature {key: "target" …}}).
@@ -55,7 +55,7 @@ def parse_example(serialized: bytes) -> tuple[list[int], list[int]]:
     """Returns the ids `(source, target)` of a serialized tf.train.Example.
 
     Raises:
-      ValueError: the bytes are no Example with the int64 lists `source` and `target`.
+        ValueError: the bytes are no Example with the int64 lists `source` and `target`.
     """
     try:
         lists = dict(_parse_feature(entry) for _, entry in _fields(dict(_fields(serialized))[1]))
@@ -81,7 +81,7 @@ def read_records(path: str) -> Iterator[bytes]:
     """Yields the records of a TFRecord file, every checksum verified.
 
     Raises:
-      UserError: the file is damaged or cut off.
+        UserError: the file is damaged or cut off.
     """
     with storage.open_file(path) as file:
         number = 0

@@ -14,7 +14,7 @@ def verify(dataset: Dataset) -> int:
     `load_dataset` has compared the manifest with `COMPLETED` already.
 
     Raises:
-      UserError: names the files that are damaged or gone.
+        UserError: names the files that are damaged or gone.
     """
     files = list(_recorded(dataset))
     damaged = [path for path, sha256 in files if _sha256(dataset.path(path)) != sha256]

@@ -47,14 +47,14 @@ def make_options(
     """Returns Beam's options.
 
     Args:
-      runner: name of a Beam runner.
-      num_workers: workers of DirectRunner, or what Dataflow starts with.
-      arguments: the command line's arguments which are not ours, so must be Beam's.
-      our_flags: names to suggest beside Beam's when an argument is neither's.
+        runner: name of a Beam runner.
+        num_workers: workers of DirectRunner, or what Dataflow starts with.
+        arguments: the command line's arguments which are not ours, so must be Beam's.
+        our_flags: names to suggest beside Beam's when an argument is neither's.
 
     Raises:
-      UserError: no such runner, an argument is neither ours nor Beam's, or nobody answers where
-        the engine should be.
+        UserError: no such runner, an argument is neither ours nor Beam's, or nobody answers where
+          the engine should be.
     """
     _load_runner(runner)  # which may define options of its own
     _refuse_strangers(arguments, our_flags)

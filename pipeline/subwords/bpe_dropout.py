@@ -30,10 +30,10 @@ def segment(
     """Returns the pieces of a word (Provilkov et al. 2020, algorithm 1).
 
     Args:
-      word: its characters are merged, two neighbours at a time.
-      ranks: of what neighbours may merge to; the least goes first, on its leftmost place.
-      rate: probability that a possible merge is not seen, drawn anew before every merge.
-      generator: gives the random numbers.
+        word: its characters are merged, two neighbours at a time.
+        ranks: of what neighbours may merge to; the least goes first, on its leftmost place.
+        rate: probability that a possible merge is not seen, drawn anew before every merge.
+        generator: gives the random numbers.
     """
     pieces, draw = list(word), generator.random
     merged = [ranks.get(left + right) for left, right in itertools.pairwise(pieces)]

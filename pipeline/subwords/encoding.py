@@ -56,12 +56,12 @@ class Subwords(abc.ABC):
         """Returns the ids of normalised lines, packed, with merges left out at random.
 
         Args:
-          lines: normalised.
-          dropout: probability of leaving out a merge (Provilkov et al. 2020, "BPE-Dropout").
-          seed: the same lines and seed give the same ids.
+            lines: normalised.
+            dropout: probability of leaving out a merge (Provilkov et al. 2020, "BPE-Dropout").
+            seed: the same lines and seed give the same ids.
 
         Raises:
-          NotImplementedError: the subwords are not BPE.
+            NotImplementedError: the subwords are not BPE.
         """
         raise NotImplementedError(f"BPE-dropout needs bpe subwords; received {self.kind}")
 

@@ -30,13 +30,13 @@ def learn_bpe(word_counts: Mapping[str, int], vocabulary_size: int, path: str) -
     learning from 200,000 instead of all made 0.02 % more tokens.)
 
     Args:
-      word_counts: occurrences of each word (what stands between spaces of normalised lines: in a
-        script without spaces a clause or a sentence).
-      vocabulary_size: pieces, 256 bytes and three special ids included.
-      path: file to write, atomically; the same counts give the same bytes.
+        word_counts: occurrences of each word (what stands between spaces of normalised lines: in a
+          script without spaces a clause or a sentence).
+        vocabulary_size: pieces, 256 bytes and three special ids included.
+        path: file to write, atomically; the same counts give the same bytes.
 
     Raises:
-      UserError: the words cannot fill so many pieces, or their characters need more.
+        UserError: the words cannot fill so many pieces, or their characters need more.
     """
     learned = _ordered(_most_frequent(word_counts))
     characters = set().union(*(word for word, _ in learned))
@@ -68,7 +68,7 @@ def learn_wordpiece(word_counts: Mapping[str, int], vocabulary_size: int, path: 
     """Learns a wordpiece vocabulary of at most `vocabulary_size` pieces (and ≥ 95 %), writes it.
 
     Raises:
-      UserError: the words cannot fill so many pieces, or their characters need more.
+        UserError: the words cannot fill so many pieces, or their characters need more.
     """
     pieces = wordpiece_learning.learn(word_counts, vocabulary_size)
     if len(pieces) < 0.9 * vocabulary_size:

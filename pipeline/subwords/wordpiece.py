@@ -19,7 +19,7 @@ def tokenizer(pieces: Sequence[str]) -> Any:
     """Returns the TensorFlow Text op for marked words: used here and in the exported graph.
 
     Raises:
-      UserError: TensorFlow Text is not installed.
+        UserError: TensorFlow Text is not installed.
     """
     try:
         import tensorflow_text

@@ -28,9 +28,9 @@ def learn(word_counts: Counts, vocabulary_size: int) -> list[str]:
     bisection, at which they fit, or one at which they fill the vocabulary but for 5 %.
 
     Args:
-      word_counts: occurrences of each word; words mark no spaces.
-      vocabulary_size: pieces to aim at. The result has more if the characters alone need more,
-        and less if the words do not have so many pieces.
+        word_counts: occurrences of each word; words mark no spaces.
+        vocabulary_size: pieces to aim at. The result has more if the characters alone need more,
+          and less if the words do not have so many pieces.
     """
     marked = {MARK + word: count for word, count in word_counts.items()}
     marked = {word: marked[word] for word in marked if len(word) <= _MAX_WORD_LENGTH}
@@ -84,8 +84,8 @@ def count_rests(words: Counts, pieces: Collection[str]) -> dict[str, int]:
     of "▁undone", "##done" and "##ne".
 
     Args:
-      words: marked words and how often each occurs.
-      pieces: they split a word from the left, the longest that fits first.
+        words: marked words and how often each occurs.
+        pieces: they split a word from the left, the longest that fits first.
     """
     rests = collections.defaultdict[str, int](int)
     for word, count in words.items():

@@ -35,7 +35,7 @@ def corpus(tmp_path: Path) -> dict[str, Any]:
 
 def report(corpus: dict[str, Any], **changes: Any) -> dict[str, tuple[str, int]]:
     """Returns the state and the count of each rule."""
-    text = dry_run.describe(PreprocessConfig(**corpus, **changes))
+    text = dry_run.format_dry_run(PreprocessConfig(**corpus, **changes))
     rows = re.findall(r"^  (\S.*?) +(on|off) +(\d+) +\d+\.\d\d%", text, re.MULTILINE)
     return {name: (state, int(count)) for name, state, count in rows}
 
@@ -69,7 +69,7 @@ def test_languages_are_identified_when_asked_for(
     asked = CleaningConfig(identify_languages=True)
     assert report(corpus, cleaning=asked)["wrong_language"] == ("on", 1)  # the others are short
     assert "wrong_language" not in report(corpus)
-    shown = dry_run.describe(PreprocessConfig(**corpus, cleaning=asked))
+    shown = dry_run.format_dry_run(PreprocessConfig(**corpus, cleaning=asked))
     assert re.search("wrong_language .* --identify_languages\n", shown)
 
 
@@ -77,14 +77,14 @@ def test_bytes_that_are_no_text_are_shown_not_refused(corpus: dict[str, Any]) ->
     file = Path(corpus["source_files"][0])
     file.write_bytes(file.read_bytes().replace(b"Bonn", b"B\xf6nn"))
     assert report(corpus)["undecodable"] == ("off", 1)
-    assert "en  B\\udcf6nn\n" in dry_run.describe(PreprocessConfig(**corpus))
+    assert "en  B\\udcf6nn\n" in dry_run.format_dry_run(PreprocessConfig(**corpus))
 
 
 def test_what_is_kept_follows_the_flags(corpus: dict[str, Any]) -> None:
-    plain = dry_run.describe(PreprocessConfig(**corpus))
+    plain = dry_run.format_dry_run(PreprocessConfig(**corpus))
     assert "kept with these flags: 7 of 8" in plain
     cleaning = CleaningConfig(drop_duplicates=True, min_script_share=0.5)
-    strict = dry_run.describe(PreprocessConfig(**corpus, cleaning=cleaning))
+    strict = dry_run.format_dry_run(PreprocessConfig(**corpus, cleaning=cleaning))
     assert "kept with these flags: 5 of 8" in strict
 
 
@@ -96,9 +96,8 @@ def test_overlap_is_with_the_given_dev_text(corpus: dict[str, Any]) -> None:
 def test_the_first_lines_of_each_block_are_tried(
     corpus: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dry_run, "_SAMPLED_LINES", 4)
     config = PreprocessConfig(**corpus, block_lines=4)
-    text = dry_run.describe(config)
+    text = dry_run.format_dry_run(config, sampled_lines=4)
     assert "first 2 lines of every block (2): 4 of 8 pairs; nothing is written" in text
 
 
@@ -106,7 +105,7 @@ def test_a_rule_shows_at_most_two_different_pairs(corpus: dict[str, Any]) -> Non
     for side, name in enumerate(corpus):
         lines = [PAIRS[0][side]] * 3 + ["Aa", "Bb", "Cc"]
         Path(corpus[name][0]).write_text("".join(f"{line}\n" for line in lines), "utf-8")
-    text = dry_run.describe(PreprocessConfig(**corpus))
+    text = dry_run.format_dry_run(PreprocessConfig(**corpus))
     examples = text.split("\n\n")[1:]
     assert examples == [
         "duplicate, for example\n  en  The dogs run.\n  de  Die Hunde laufen.",

@@ -170,7 +170,7 @@ def test_a_dataset_in_a_store_is_shown_and_verified(tmp_path: Path) -> None:
 def test_a_dry_run_reads_a_store_and_writes_nothing(tmp_path: Path) -> None:
     config = stored_corpus(tmp_path)
     before = dict(OBJECTS)
-    assert "500 of 500 pairs" in dry_run.describe(in_store(config))
+    assert "500 of 500 pairs" in dry_run.format_dry_run(in_store(config))
     assert before == OBJECTS
 
 

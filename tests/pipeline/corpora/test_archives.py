@@ -9,7 +9,7 @@ import zstandard
 
 from pipeline.common.errors import UserError
 from pipeline.corpora.archives import extract_members
-from pipeline.corpora.files import open_bytes
+from pipeline.corpora.readers import open_bytes
 
 FILES = {"./deep/a.en": b"one\n", "deep/a.de": b"eins\n", "b.en.gz": gzip.compress(b"packed\n")}
 ARCHIVES = ["x.tar", "x.tgz", "x.tar.bz2", "x.tar.xz", "x.tar.zst", "x.zip"]

@@ -8,7 +8,7 @@ import pytest
 import zstandard
 
 from pipeline.common.errors import UserError
-from pipeline.corpora.files import format_suffix, open_bytes
+from pipeline.corpora.readers import format_suffix, open_bytes
 
 TEXT = "".join(f"line {number}\u0085 of many\n" for number in range(5000)).encode()
 COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {

@@ -8,7 +8,7 @@ import pytest
 from pyarrow import parquet
 
 from pipeline.common.errors import UserError
-from pipeline.corpora.readers import Columns, read_pairs, read_side
+from pipeline.corpora.readers import Columns, read_pair_file, read_side
 
 EN_DE = Columns(("en", "de"))
 PAIRS = [("one\u0085", "eins\u2028"), ("", "zwei"), ('three "quoted"', "drei, vier")]
@@ -24,7 +24,7 @@ def write(path: Path, text: str, encoding: str = "utf-8") -> str:
 
 
 def pairs(address: str, columns: Columns = EN_DE, encoding: str = "utf-8") -> list[Any]:
-    return list(read_pairs(address, columns, encoding))
+    return list(read_pair_file(address, columns, encoding))
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
