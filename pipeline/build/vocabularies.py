@@ -32,7 +32,7 @@ def make_subwords(
 
     Args:
         config: resolved configuration.
-        folder: where the files go, named by `subwords.file_names`.
+        folder: where the files go, named by `encoding.file_names`.
         count: returns the words of some sides together; called only to learn.
 
     Returns:

@@ -53,11 +53,11 @@ def make_options(
         our_flags: names to suggest beside Beam's when an argument is neither's.
 
     Raises:
-        UserError: no such runner, an argument is neither ours nor Beam's, or nobody answers where
+        UserError: no such runner, an argument is neither ours nor Beam's, or nothing answers where
           the engine should be.
     """
     _load_runner(runner)  # which may define options of its own
-    _refuse_strangers(arguments, our_flags)
+    _reject_unknown_options(arguments, our_flags)
     _quieten()
     options = PipelineOptions([*arguments, f"--runner={runner}"])
     options.view_as(DirectOptions).direct_num_workers = num_workers
@@ -175,25 +175,25 @@ def _quieten() -> None:
     for library in ("botocore", "distributed"):
         logging.getLogger(library).setLevel(logging.WARNING)
     for handler in logging.getLogger().handlers:
-        handler.addFilter(_is_no_chatter)
+        handler.addFilter(_is_important)
 
 
-def _is_no_chatter(record: logging.LogRecord) -> bool:
-    """Returns whether a record is no information which Beam gives through the root logger."""
+def _is_important(record: logging.LogRecord) -> bool:
+    """Returns whether a record is more than information that Beam logs through the root logger."""
     return record.levelno > logging.INFO or "apache_beam" not in record.pathname
 
 
-def _refuse_strangers(arguments: Sequence[str], our_flags: Sequence[str]) -> None:
+def _reject_unknown_options(arguments: Sequence[str], our_flags: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     for options in PipelineOptions.__subclasses__():
         options._add_argparse_args(parser)
     try:
-        given, strangers = parser.parse_known_args(list(arguments))
+        known_values, unknown = parser.parse_known_args(list(arguments))
     except argparse.ArgumentError as error:
         raise UserError(f"received an option of Beam's that it refuses: {error}") from error
-    if strangers:
-        refuse_unknown(strangers[0], [*our_flags, *_option_names(parser)])
-    if given.direct_num_workers != parser.get_default("direct_num_workers"):
+    if unknown:
+        refuse_unknown(unknown[0], [*our_flags, *_option_names(parser)])
+    if known_values.direct_num_workers != parser.get_default("direct_num_workers"):
         raise UserError("received --direct_num_workers: expected --num_workers, which sets it")
 
 

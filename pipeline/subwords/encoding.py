@@ -1,7 +1,7 @@
 """Subwords: sentences to ids and back, by SentencePiece BPE (§5.1) or TensorFlow Text wordpiece.
 
 Neither lets a piece cross a space, so a sentence is encoded word by word through a cache. Ids 0, 1
-and 2 are padding, end and unknown. `subword_learners` learns them.
+and 2 are padding, end and unknown. `learning` learns them.
 """
 
 import abc
@@ -37,7 +37,7 @@ class Subwords(abc.ABC):
         return [unpack_ids(packed) for packed in self.encode_packed(lines)]
 
     def encode_packed(self, lines: Sequence[str]) -> list[bytes]:
-        """Returns the ids of normalised lines as `records.pack_ids` packs them.
+        """Returns the ids of normalised lines as `tfrecord.pack_ids` packs them.
 
         A line's bytes are the joined bytes of its words, so a word is encoded and packed once.
         """
