@@ -43,24 +43,25 @@ def imported_distributions(*, include_lazy: bool, packages: tuple[str, ...]) -> 
     """Returns the distributions that modules of these packages import."""
     providers = packages_distributions()
     return {
-        providers[each.package][0]
-        for each in find_imports(read_modules())
-        if each.importer.partition(".")[0] in packages
-        and (include_lazy or not each.lazy)
-        and each.package not in {*sys.stdlib_module_names, *PACKAGES}
+        providers[statement.package][0]
+        for statement in find_imports(read_modules())
+        if statement.importer.partition(".")[0] in packages
+        and (include_lazy or not statement.lazy)
+        and statement.package not in {*sys.stdlib_module_names, *PACKAGES}
     }
 
 
 def test_setup_and_requirements_agree(distribution: dict[str, Any]) -> None:
     extras = distribution["extras_require"]
-    asked = [*distribution["install_requires"], *extras["train"], *extras["dev"]]
-    assert sorted(asked) == sorted({*asked}), "a requirement stands in two places"
-    assert {str(Requirement(each)) for each in asked} == {str(each) for each in read_requirements()}
+    listed = [*distribution["install_requires"], *extras["train"], *extras["dev"]]
+    assert sorted(listed) == sorted({*listed}), "a requirement is listed twice"
+    assert {str(Requirement(line)) for line in listed} == set(map(str, read_requirements()))
 
 
 def test_gpu_extra_is_the_same_tensorflow_with_cuda(distribution: dict[str, Any]) -> None:
     (gpu,) = map(Requirement, distribution["extras_require"]["gpu"])
-    (cpu,) = (each for each in read_requirements() if each.name == "tensorflow")
+    requirements = read_requirements()
+    (cpu,) = (line for line in requirements if line.name == "tensorflow")
     assert (gpu.name, gpu.extras, gpu.specifier) == (cpu.name, {"and-cuda"}, cpu.specifier)
 
 
@@ -87,9 +88,9 @@ def test_every_imported_library_is_required(distribution: dict[str, Any]) -> Non
 def test_lock_pins_what_is_required() -> None:
     pins = dict(PIN.findall((ROOT / "requirements.lock").read_text(encoding="utf-8")))
     unmet = [
-        f"{each}, locked {pins.get(each.name, 'never')}"
-        for each in read_requirements()
-        if each.name not in pins or pins[each.name] not in each.specifier
+        f"{requirement}, locked {pins.get(requirement.name, 'never')}"
+        for requirement in read_requirements()
+        if requirement.name not in pins or pins[requirement.name] not in requirement.specifier
     ]
     assert unmet == [], "run `make lock`"
 
@@ -97,7 +98,7 @@ def test_lock_pins_what_is_required() -> None:
 def test_every_pin_in_the_lock_has_a_hash() -> None:
     text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
     entries = re.split(r"^(?=\S)", text, flags=re.MULTILINE)
-    unhashed = [each for each in entries if PIN.match(each) and "--hash=sha256:" not in each]
+    unhashed = [entry for entry in entries if PIN.match(entry) and "--hash=sha256:" not in entry]
     assert unhashed == []
 
 

@@ -17,8 +17,8 @@ import importlib, pkgutil
 for package in {PACKAGES}:
     module = importlib.import_module(package)
     print(*module.__path__)
-    for found in pkgutil.walk_packages(module.__path__, package + "."):
-        importlib.import_module(found.name)
+    for submodule in pkgutil.walk_packages(module.__path__, package + "."):
+        importlib.import_module(submodule.name)
 from pipeline.corpora.builtin.lexicon import lexicon
 print(len(lexicon().kinds))
 from trainer.pages.html import page

@@ -91,12 +91,12 @@ class SavedModel:
 
     def tensors(self, names: list[str]) -> ctypes.Array:
         """Finds tensors by name, such as "serving_default_text:0"."""
-        found = (Output * len(names))()
-        for place, name in zip(found, names, strict=True):
+        outputs = (Output * len(names))()
+        for place, name in zip(outputs, names, strict=True):
             operation, _, index = name.partition(":")
             place.operation = self.c.TF_GraphOperationByName(self.graph, operation.encode())
             place.index = int(index)
-        return found
+        return outputs
 
     def pack(self, texts: list[str]) -> int:
         """Makes a tensor of strings."""

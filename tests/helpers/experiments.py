@@ -6,9 +6,9 @@ from typing import Any
 from trainer.paper.flagfiles import Experiment
 
 
-def differences(one: Experiment, other: Experiment) -> dict[str, Any]:
-    """Returns the fields, with the values of `other`, in which two experiments differ."""
-    pairs: list[tuple[Any, Any]] = list(zip(one, other, strict=True))
+def differences(first: Experiment, second: Experiment) -> dict[str, Any]:
+    """Returns the fields, with the values of `second`, in which two experiments differ."""
+    pairs: list[tuple[Any, Any]] = list(zip(first, second, strict=True))
     return {
         field.name: getattr(theirs, field.name)
         for mine, theirs in pairs

@@ -10,7 +10,7 @@ OBJECTS: dict[str, bytes] = {}
 
 
 class MemoryFileSystem(FileSystem):
-    """What Beam finds for `mem://`; it keeps the options that the last one was made with."""
+    """Beam's file system for `mem://`; remembers the options of the newest instance."""
 
     options: Any = None
 
@@ -77,7 +77,7 @@ class MemoryFileSystem(FileSystem):
 
 
 class _Upload(io.BytesIO):
-    """What is written, and becomes an object when it is closed; when it is forgotten, nothing."""
+    """A writer whose data becomes an object when it is closed; an abandoned one leaves nothing."""
 
     def __init__(self, path: str) -> None:
         super().__init__()

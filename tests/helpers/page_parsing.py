@@ -24,30 +24,30 @@ class Page(HTMLParser):
         self.feed(text)
         self.close()
         if self._open:
-            raise ValueError(f"never closed: {[each.tag for each in self._open]}")
+            raise ValueError(f"never closed: {[element.tag for element in self._open]}")
 
     def all(self, tag: str, name: str = "") -> list[Element]:
         """Elements of a tag, those of a class alone when it is given."""
         return [
-            each
-            for each in self.elements
-            if each.tag == tag
-            and (not name or name in (each.attributes.get("class") or "").split())
+            element
+            for element in self.elements
+            if element.tag == tag
+            and (not name or name in (element.attributes.get("class") or "").split())
         ]
 
     def texts(self, tag: str) -> list[str]:
-        return ["".join(each.text) for each in self.all(tag)]
+        return ["".join(element.text) for element in self.all(tag)]
 
     def loads(self) -> list[str]:
         """Attributes and styles that would fetch something."""
-        found = [
-            f"{each.tag} {name}={value}"
-            for each in self.elements
-            for name, value in each.attributes.items()
+        references = [
+            f"{element.tag} {name}={value}"
+            for element in self.elements
+            for name, value in element.attributes.items()
             if name in LOADING
         ]
         code = "".join([*self.texts("style"), *self.texts("script")])
-        return found + re.findall(r"@import|url\(|fetch\(|XMLHttpRequest|import\(", code)
+        return references + re.findall(r"@import|url\(|fetch\(|XMLHttpRequest|import\(", code)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         element = Element(tag, dict(attrs), [])

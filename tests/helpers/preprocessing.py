@@ -101,6 +101,8 @@ def read_pairs(dataset: schema.Dataset, split: str) -> list[tuple[str, str]]:
             row = schema.parse_example(record)
             assert all(len(ids) <= length for ids, length in zip(row, shard.shape, strict=True))
             sides = zip(*schema.split_row(*row), strict=True)
-            texts = (each.decode(ids) for each, ids in zip((source, target), sides, strict=True))
+            texts = (
+                subwords.decode(ids) for subwords, ids in zip((source, target), sides, strict=True)
+            )
             pairs += list(zip(*texts, strict=True))
     return pairs

@@ -34,9 +34,7 @@ def rows_of(dataset: Dataset) -> list[list[tuple[list[int], list[int]]]]:
     ]
 
 
-def test_every_training_pair_is_there_as_often_as_it_is_sampled(
-    plain: Dataset, sampled: Dataset
-) -> None:
+def test_every_training_pair_appears_once_for_each_sample(plain: Dataset, sampled: Dataset) -> None:
     expected = {
         pair: SAMPLES * n for pair, n in collections.Counter(read_pairs(plain, "train")).items()
     }
@@ -45,7 +43,7 @@ def test_every_training_pair_is_there_as_often_as_it_is_sampled(
     assert sampled.counts["train"]["kept"] == plain.counts["train"]["kept"]
 
 
-def test_segmentations_of_a_pair_differ_and_share_no_row(sampled: Dataset) -> None:
+def test_segmentations_of_a_pair_differ_and_are_in_different_rows(sampled: Dataset) -> None:
     subwords = load_subwords(sampled.path("subwords.model"))
     seen = collections.defaultdict[str, set[tuple[int, ...]]](set)
     for row in rows_of(sampled):
@@ -88,7 +86,7 @@ def test_a_pair_is_left_out_when_one_segmentation_is_too_long(
     assert set(collections.Counter(read_pairs(dataset, "train")).values()) == {SAMPLES}
 
 
-def test_the_card_and_the_summary_tell(plain: Dataset, sampled: Dataset) -> None:
+def test_the_card_and_the_summary_report_it(plain: Dataset, sampled: Dataset) -> None:
     line = "  BPE-dropout 0.3: 3 segmentations of each pair of train\n"
     assert line in card.format_card(sampled, samples=0) and line in card.format_summary(
         sampled, 1.0
@@ -96,14 +94,14 @@ def test_the_card_and_the_summary_tell(plain: Dataset, sampled: Dataset) -> None
     assert "BPE-dropout" not in card.format_card(plain, samples=0) + card.format_summary(plain, 1.0)
 
 
-def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
+def test_impossible_settings_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="--bpe_dropout=1.0: expected at least 0 and below 1"):
         configure(tmp_path, "out", bpe_dropout=1.0)
     with pytest.raises(ValueError, match="=0.1 with --subwords=wordpiece: expected --subwords=bpe"):
         configure(tmp_path, "out", bpe_dropout=0.1, subwords="wordpiece")
 
 
-def test_a_finished_directory_is_not_mistaken(sampled: Dataset) -> None:
+def test_a_directory_made_with_dropout_is_not_reused_without_it(sampled: Dataset) -> None:
     folder = Path(sampled.directory)
     with pytest.raises(UserError, match="made with --bpe_dropout=0.3, received --bpe_dropout=0.0"):
         build(configure(folder.parent, folder.name))

@@ -17,7 +17,7 @@ from trainer.training.train_step import TrainingModel
 Trained = tuple[list[dict[str, float]], list[np.ndarray]]
 
 VOCABULARY = 40
-PAIRS = 16  # in a global batch, so two for each part
+PAIRS = 16  # in a global batch, hence two in each part
 STEPS = 3
 
 
@@ -107,10 +107,10 @@ def test_replicas_and_accumulation_make_the_updates_of_one_device(
 ) -> None:
     strategy = mirrored(eight_cpus[:replicas]) if replicas > 1 else tf.distribute.get_strategy()
     figures, weights = train(strategy, gradient_accumulation=accumulation)
-    for several, one in zip(figures, one_device[0], strict=True):
-        assert several.keys() == one.keys()
-        for name in one:
-            np.testing.assert_allclose(several[name], one[name], rtol=1e-6, err_msg=name)
+    for step, expected in zip(figures, one_device[0], strict=True):
+        assert step.keys() == expected.keys()
+        for name in expected:
+            np.testing.assert_allclose(step[name], expected[name], rtol=1e-6, err_msg=name)
     for received, wanted in zip(weights, one_device[1], strict=True):
         np.testing.assert_allclose(received, wanted, atol=2e-6)
 
@@ -130,13 +130,13 @@ def test_xla_and_mixed_precision_work_on_replicas(
     figures, weights = train(
         mirrored(eight_cpus[:2]), gradient_accumulation=2, compiled=compiled, precision=precision
     )
-    for mixed, one in zip(figures, one_device[0], strict=True):
-        assert mixed["loss"] == pytest.approx(one["loss"], rel=tolerance)
+    for mixed, single in zip(figures, one_device[0], strict=True):
+        assert mixed["loss"] == pytest.approx(single["loss"], rel=tolerance)
         assert mixed["finite"] == 1.0
         assert mixed["loss_scale"] == (2.0**15 if precision == "mixed_float16" else 1.0)
-    for mixed_weights, one_weights in zip(weights, one_device[1], strict=True):
+    for mixed_weights, single_weights in zip(weights, one_device[1], strict=True):
         assert mixed_weights.dtype == np.float32
-        np.testing.assert_allclose(mixed_weights, one_weights, atol=10 * tolerance)
+        np.testing.assert_allclose(mixed_weights, single_weights, atol=10 * tolerance)
 
 
 def test_replicas_hold_different_numbers_of_tokens() -> None:

@@ -1,4 +1,4 @@
-"""The commands that use a trained model: they evaluate, score, export, translate, draw pages."""
+"""Commands that use a trained model: evaluate, score, export, translate, report, attention."""
 
 import json
 import re
@@ -41,7 +41,7 @@ def test_evaluation_writes_scores_with_their_signatures_and_the_translations(
     assert json.loads(rows[0]).keys() == {"source", "reference", "translation", "score"}
 
 
-def test_several_test_sets_are_compared_with_a_baseline_and_one_model_with_its_ensemble(
+def test_an_ensemble_is_compared_with_a_baseline_on_several_test_sets(
     trained: Path, tmp_path: Path
 ) -> None:
     run_dir, baseline_dir = (shutil.copytree(trained, tmp_path / name) for name in ("run", "base"))
@@ -104,7 +104,7 @@ def test_saved_model_translates_without_this_repository_as_translate_does(
     assert all(score <= 0 for score in alone["score"])
 
 
-def test_workers_finish_a_translation_that_was_begun(trained: Path, tmp_path: Path) -> None:
+def test_workers_resume_a_partial_translation(trained: Path, tmp_path: Path) -> None:
     model = str(trained / "saved_model")
     lines = [source for source, _ in generate_pairs("dev")[:7]]
     (tmp_path / "in").write_text("".join(f"{line}\n" for line in lines), "utf-8")
@@ -125,8 +125,8 @@ def test_workers_finish_a_translation_that_was_begun(trained: Path, tmp_path: Pa
 
 
 def test_evaluating_on_other_subwords_is_refused(trained: Path, tmp_path: Path) -> None:
-    other = build(configure(tmp_path, "other")).directory
-    line = refuse("trainer.evaluate", f"--run_dir={trained}", f"--dataset_dir={other}")
+    other_dataset = build(configure(tmp_path, "other")).directory
+    line = refuse("trainer.evaluate", f"--run_dir={trained}", f"--dataset_dir={other_dataset}")
     assert f"--subwords_model={trained}/subwords.model" in line
 
 
@@ -160,7 +160,7 @@ def test_translate_gives_the_n_best(trained: Path, tmp_path: Path) -> None:
         f"--input_file={tmp_path / 'in'}",
     )  # fmt: skip
     rows = [line.split(" ||| ") for line in succeed(*command).splitlines()]
-    assert [number for number, _, _ in rows] == ["0", "0", "1", "2", "2"]  # a blank one has one
+    assert [number for number, _, _ in rows] == ["0", "0", "1", "2", "2"]  # a blank line has one
     scores = [float(score) for _, _, score in rows]
     assert scores[0] > scores[1]
     assert scores[3] > scores[4]

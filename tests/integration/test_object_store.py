@@ -39,7 +39,7 @@ def in_store(config: PreprocessConfig, name: str = "out") -> PreprocessConfig:
 
 
 def stored_corpus(tmp_path: Path) -> PreprocessConfig:
-    """Uploads training text as it is, dev text compressed, and test pairs as a table."""
+    """Uploads plain training text, compressed dev text, and a table of test pairs."""
     config = configure(tmp_path, "local", cleaning=CleaningConfig(drop_duplicates=True))
     sources, targets = (
         Path(files[0]).read_bytes() for files in (config.source_files, config.target_files)
@@ -57,7 +57,7 @@ def stored_corpus(tmp_path: Path) -> PreprocessConfig:
     )
 
 
-def test_from_a_store_to_a_store_or_to_a_folder_the_bytes_are_the_same(tmp_path: Path) -> None:
+def test_a_store_gets_the_bytes_of_a_folder(tmp_path: Path) -> None:
     config = stored_corpus(tmp_path)
     local = build(config)
     assert local.splits["train"].pairs == 500 and local.splits["dev"].pairs == 500
@@ -66,7 +66,7 @@ def test_from_a_store_to_a_store_or_to_a_folder_the_bytes_are_the_same(tmp_path:
     assert objects(dataset.directory) == contents(local.directory)
 
 
-def test_local_text_goes_into_a_store_as_into_a_folder(tmp_path: Path) -> None:
+def test_local_text_gives_a_store_the_bytes_of_a_folder(tmp_path: Path) -> None:
     config = configure(tmp_path, "local")
     dataset = build(in_store(config))
     assert objects(dataset.directory) == contents(build(config).directory)
@@ -135,7 +135,7 @@ def test_interrupted_while_publishing_it_is_refused_then_finished_or_replaced(
     assert objects(build(config).directory) == objects(whole.directory)
 
 
-def test_what_another_configuration_left_is_forgotten(tmp_path: Path) -> None:
+def test_work_of_another_configuration_is_deleted(tmp_path: Path) -> None:
     config = in_store(configure(tmp_path, "local"))
     with pytest.raises(UserError, match="vocabulary_size=9999 is more than"):
         build(dataclasses.replace(config, vocabulary_size=9999, block_lines=7))
@@ -143,7 +143,9 @@ def test_what_another_configuration_left_is_forgotten(tmp_path: Path) -> None:
     assert objects(build(config).directory) == objects(whole.directory)
 
 
-def test_a_complete_dataset_in_a_store_is_left_alone_and_others_refused(tmp_path: Path) -> None:
+def test_a_complete_dataset_in_a_store_is_not_modified_and_others_are_refused(
+    tmp_path: Path,
+) -> None:
     config = in_store(configure(tmp_path, "local"))
     dataset, before = build(config), dict(OBJECTS)
     assert build(config) == dataset and before == OBJECTS

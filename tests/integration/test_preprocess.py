@@ -55,13 +55,13 @@ def test_given_dev_and_test_files_are_kept_whole_and_out_of_training(tmp_path: P
     sources, targets = (
         schema.read_lines(files[0]) for files in (config.source_files, config.target_files)
     )
-    given = {}
+    files = {}
     for split, start in (("dev", 0), ("test", 7)):
         for side, lines in (("source", sources), ("target", targets)):
             path = tmp_path / f"{split}.{side}"
             path.write_text("".join(f"  {line} \n" for line in [*lines[start : start + 7], ""]))
-            given[f"{split}_{side}_files"] = (str(path),)
-    dataset = build_with_beam(configure(tmp_path, "out", **given))
+            files[f"{split}_{side}_files"] = (str(path),)
+    dataset = build_with_beam(configure(tmp_path, "out", **files))
     assert dataset.counts["train"][OVERLAP] == 14
     assert not set(read_pairs(dataset, "train")) & set(zip(sources[:14], targets[:14], strict=True))
     raw = schema.read_lines(dataset.path("dev/source.txt"))
@@ -185,8 +185,8 @@ def test_a_rule_that_cannot_work_says_so_before_any_work(
 
 def test_overlap_with_given_dev_text_may_stay(tmp_path: Path) -> None:
     plain = configure(tmp_path, "out")
-    given = {"dev_source_files": plain.source_files, "dev_target_files": plain.target_files}
-    files = {**given, **{name.replace("dev", "test"): value for name, value in given.items()}}
+    dev = {"dev_source_files": plain.source_files, "dev_target_files": plain.target_files}
+    files = {**dev, **{name.replace("dev", "test"): value for name, value in dev.items()}}
     rules = CleaningConfig(drop_overlap=False)
     dataset = build_with_beam(configure(tmp_path, "kept", **files, cleaning=rules))
     assert dataset.splits["train"].pairs == 500

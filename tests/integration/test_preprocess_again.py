@@ -33,7 +33,7 @@ def test_workers_runs_and_places_leave_the_same_bytes(tmp_path: Path) -> None:
     assert contents(plain.directory) == contents(again.directory)
 
 
-def test_a_complete_directory_is_left_alone(tmp_path: Path) -> None:
+def test_a_complete_directory_is_not_modified(tmp_path: Path) -> None:
     dataset = build(configure(tmp_path, "out"))
     times = {path: path.stat().st_mtime_ns for path in Path(dataset.directory).rglob("*")}
     shutil.rmtree(tmp_path / "corpus")  # not even looked at
@@ -49,7 +49,7 @@ def test_a_complete_directory_of_another_configuration_is_refused(tmp_path: Path
         build(configure(tmp_path, "out", max_length=99))
 
 
-def test_a_flag_added_since_a_dataset_was_made_was_as_by_default(tmp_path: Path) -> None:
+def test_a_flag_newer_than_a_dataset_counts_as_its_default(tmp_path: Path) -> None:
     dataset = build(configure(tmp_path, "out"))
     config = {name: value for name, value in dataset.config.items() if name != "drop_duplicates"}
     schema.write_manifest(dataclasses.replace(dataset, config=config))
@@ -67,14 +67,14 @@ def test_a_directory_of_other_files_is_refused_and_untouched(tmp_path: Path) -> 
     assert contents(tmp_path / "out") == {"train/thesis.txt": b"dear"}
 
 
-def test_killed_at_any_moment_then_run_again_is_as_if_never_killed(tmp_path: Path) -> None:
+def test_a_run_killed_at_any_moment_resumes_to_the_same_bytes(tmp_path: Path) -> None:
     module = "tests.helpers.killing"
     script = [sys.executable, "-m", module, str(tmp_path), str(MOMENTS)]
     run = subprocess.run(script, cwd=ROOT, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     results = json.loads(run.stdout)
     assert len(results) == MOMENTS
-    # At its very end a run may be complete, or over; then finishing it changes nothing.
+    # The last kills may come after the run was complete.
     assert sum(result["killed"] and not result["accepted"] for result in results) >= MOMENTS - 2
     assert len({result["files"] for result in results}) > MOMENTS // 2  # the moments differ
     whole = contents(tmp_path / "whole")
@@ -82,9 +82,7 @@ def test_killed_at_any_moment_then_run_again_is_as_if_never_killed(tmp_path: Pat
         assert contents(result["directory"]) == whole, result
 
 
-def test_finished_stages_are_not_done_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_finished_stages_are_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = configure(tmp_path, "out")
     monkeypatch.setattr(EncodePairs, "_write_shard", full_disk)
     with pytest.raises(UserError, match="No space left"):
@@ -143,7 +141,7 @@ def test_a_write_that_a_kill_cut_off_leaves_nothing_in_the_dataset(
     assert contents(build(config).directory) == contents(whole.directory)
 
 
-# One kind of file after the other: those of the driver, then those of workers.
+# One kind of file for each test: first the driver's, then the workers'.
 @pytest.mark.parametrize(
     "kind",
     [
@@ -157,12 +155,12 @@ def test_a_write_that_a_kill_cut_off_leaves_nothing_in_the_dataset(
         "dataset.json",
     ],
 )
-def test_a_full_disk_is_one_line_and_survived(
+def test_a_full_disk_is_a_one_line_error_and_the_next_run_resumes(
     tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = configure(tmp_path, "out", cleaning=CleaningConfig(drop_duplicates=True))
     gzipped: dict[str, Any] = {}
-    for name in ("source_files", "target_files"):  # so that the driver has to cut them
+    for name in ("source_files", "target_files"):  # which the driver has to cut
         plain = Path(getattr(config, name)[0])
         Path(f"{plain}.gz").write_bytes(gzip.compress(plain.read_bytes()))
         gzipped[name] = (f"{plain}.gz",)
@@ -174,7 +172,7 @@ def test_a_full_disk_is_one_line_and_survived(
     assert exit.value.code == 2
     error = capsys.readouterr().err.strip().split("\n")[-1]
     assert error.startswith("error: ") and "No space left on device" in error
-    assert not list((tmp_path / "out").rglob("*.tmp"))  # which would take the room
+    assert not list((tmp_path / "out").rglob("*.tmp"))  # they would take up space
     monkeypatch.undo()
     assert contents(build(config).directory) == contents(
         build(dataclasses.replace(config, output_dir=str(tmp_path / "b"))).directory

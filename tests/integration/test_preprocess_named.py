@@ -42,9 +42,11 @@ def make_text(member: str, language: str) -> bytes:
     """Pairs that depend on the member; the test set's also tell its role."""
     if member.endswith(".sgm"):
         return f'<seg id="1">{member.split("-")[-1].split(".")[0]} {language}</seg>\n'.encode()
-    rows = ((one, other) for one in WORDS for other in WORDS)
+    rows = ((left, right) for left in WORDS for right in WORDS)
     side = 0 if language == "en" else 1
-    text = "".join(f"{one[side]}, {other[side]}: {member[:20]}.\n" for one, other in rows).encode()
+    text = "".join(
+        f"{left[side]}, {right[side]}: {member[:20]}.\n" for left, right in rows
+    ).encode()
     return gzip.compress(text) if member.endswith(".gz") else text
 
 

@@ -1,6 +1,7 @@
 """Real `s3://` paths: Beam's S3 file system and boto3 against a server on this machine."""
 
 import dataclasses
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,14 @@ pytest.importorskip("moto.server", reason="needs a stand-in for S3: pip install 
 BUCKET = "s3://bucket"
 
 
+@pytest.fixture(autouse=True)
+def _parse_service_models_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beam makes an S3 client for each operation on a file, and each parses megabytes of JSON."""
+    loaders = pytest.importorskip("botocore.loaders")
+    parse = functools.cache(loaders.JSONFileLoader().load_file)
+    monkeypatch.setattr(loaders.JSONFileLoader, "load_file", lambda _, path: parse(path))
+
+
 @pytest.fixture
 def endpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The address of a server with an empty bucket."""
@@ -28,10 +37,10 @@ def endpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         monkeypatch.setenv(name, "any")
     log = tmp_path / "s3.log"
     with service(log, "moto.server", "--host=127.0.0.1", "--port=0"):
-        found = wait_for(lambda: re.search(r"http://127\.0\.0\.1:\d+", log.read_text()), "S3")
-        client = boto3.client("s3", endpoint_url=found[0], region_name="us-east-1")
+        address = wait_for(lambda: re.search(r"http://127\.0\.0\.1:\d+", log.read_text()), "S3")
+        client = boto3.client("s3", endpoint_url=address[0], region_name="us-east-1")
         client.create_bucket(Bucket=BUCKET.removeprefix("s3://"))
-        yield found[0]
+        yield address[0]
     storage.connect({})
 
 

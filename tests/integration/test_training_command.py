@@ -25,14 +25,14 @@ def weights(run_dir: Path) -> dict[str, np.ndarray]:
 
 
 def figures(run_dir: Path) -> list[dict[str, float]]:
-    """The updates in metrics.jsonl, but for what depends on time."""
+    """The updates in metrics.jsonl, without the values that depend on time."""
     rows = [json.loads(line) for line in (run_dir / "metrics.jsonl").read_text().splitlines()]
     timed = {"time", "train/tokens_per_second", "train/flops_per_second", "train/peak_share"}
     updates = [row for row in rows if "train/loss" in row]
     return [{name: row[name] for name in row if name not in timed} for row in updates]
 
 
-def test_training_learns_and_leaves_what_the_readme_says(trained: Path) -> None:
+def test_training_learns_and_writes_the_files_the_readme_lists(trained: Path) -> None:
     rows = [json.loads(line) for line in (trained / "metrics.jsonl").read_text().splitlines()]
     losses = [row["train/loss"] for row in rows if "train/loss" in row]
     assert len(losses) == STEPS
@@ -51,7 +51,7 @@ def test_a_run_killed_at_random_steps_resumes_to_the_same_bits(
 ) -> None:
     """Weights, optimizer, dropout's random state; hence also data, schedule and accumulation.
 
-    Nor does it matter that the uninterrupted run evaluates on dev meanwhile, and this one does not.
+    The uninterrupted run evaluates on dev meanwhile and this one does not, which changes nothing.
     """
     run_dir = tmp_path / "run"
     flags = training_flags(text_dataset, run_dir, "--eval_every_steps=0")
@@ -92,7 +92,7 @@ def test_a_terminated_run_saves_a_checkpoint_and_exits_0(
     assert json.loads((checkpoint / "checkpoint.json").read_text())["interim"]
 
 
-def test_a_dry_run_tells_what_training_needs_and_writes_nothing(
+def test_a_dry_run_reports_what_training_needs_and_writes_nothing(
     text_dataset: Path, tmp_path: Path
 ) -> None:
     text = succeed("trainer.task", *training_flags(text_dataset, tmp_path / "run", "--dry_run"))
@@ -106,7 +106,7 @@ def test_a_dry_run_tells_what_training_needs_and_writes_nothing(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_finished_run_is_left_alone(trained: Path, text_dataset: Path) -> None:
+def test_a_finished_run_is_not_modified(trained: Path, text_dataset: Path) -> None:
     before = (trained / "train.json").stat().st_mtime_ns
     result = call("trainer.task", *training_flags(text_dataset, trained))
     assert result.returncode == 0

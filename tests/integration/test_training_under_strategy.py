@@ -103,14 +103,14 @@ def test_a_mirrored_run_stops_resumes_and_finishes(
     assert result["averaged_steps"] == [2, 4]
     for training_model in training_models:  # fresh and resumed, each replica drops other units
         for state in training_model.transformer.non_trainable_variables:
-            one, two = strategy.experimental_local_results(state.value)
-            assert list(two - one) == [1, 0]
+            first, second = strategy.experimental_local_results(state.value)
+            assert list(second - first) == [1, 0]
 
 
 def test_a_run_that_stopped_early_is_finished(
     dataset_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scores = iter([5.0, 7.0, 6.0, 7.0, 1.0])  # the last is not asked for
+    scores = iter([5.0, 7.0, 6.0, 7.0, 1.0])  # the last is never requested
     monkeypatch.setattr(loop, "evaluate_dev", lambda *_, **__: {"bleu": next(scores)})
     monkeypatch.setattr(loop, "show_samples", lambda *_: None)
     monkeypatch.setattr(finalize, "evaluate_dev", lambda *_: {"perplexity": 9.0, "bleu": 3.0})
@@ -127,7 +127,7 @@ def test_a_run_that_stopped_early_is_finished(
     )
     small = TransformerConfig(**TRANSFORMER)
     results = tmp_path / "run/train.json"
-    # The second time it is finished; the third, as if killed before it had been.
+    # The second call finds a finished run; the third, one that was killed just before.
     for killed in (False, False, True):
         if killed:
             results.unlink()
@@ -139,11 +139,12 @@ def test_a_run_that_stopped_early_is_finished(
 
 def test_a_run_in_use_is_not_written_to_by_another(dataset_dir: Path, tmp_path: Path) -> None:
     config = TrainingConfig(dataset_dir=str(dataset_dir), run_dir=str(tmp_path / "run"))
-    dataset, other = load_dataset(dataset_dir), TransformerConfig(**{**TRANSFORMER, "num_heads": 4})
+    dataset = load_dataset(dataset_dir)
+    four_heads = TransformerConfig(**{**TRANSFORMER, "num_heads": 4})
     with lock_run_directory(config.run_dir):
         run = open_run(TransformerConfig(**TRANSFORMER), config, SearchConfig(), dataset)
         with pytest.raises(UserError, match="another process is training in"):
-            loop.train(other, config, SearchConfig(), dataset)
+            loop.train(four_heads, config, SearchConfig(), dataset)
     assert load_run(config.run_dir) == run
 
 
@@ -151,10 +152,10 @@ def test_a_run_in_use_is_not_written_to_by_another(dataset_dir: Path, tmp_path: 
 def two_workers(*arguments: object) -> Iterator[list[subprocess.Popen[str]]]:
     """Starts the training command as two workers of this machine, the chief first."""
     with contextlib.ExitStack() as sockets:
-        held = [sockets.enter_context(socket.socket()) for _ in range(2)]
-        for each in held:
-            each.bind(("127.0.0.1", 0))
-        addresses = [f"127.0.0.1:{each.getsockname()[1]}" for each in held]
+        bound = [sockets.enter_context(socket.socket()) for _ in range(2)]
+        for bound_socket in bound:
+            bound_socket.bind(("127.0.0.1", 0))
+        addresses = [f"127.0.0.1:{bound_socket.getsockname()[1]}" for bound_socket in bound]
     cluster = {"worker": addresses}
     workers = []
     try:
@@ -214,8 +215,8 @@ def test_two_workers_stop_together_resume_and_make_the_updates_of_one_process(
         SearchConfig(**SEARCH),
         load_dataset(dataset_dir),
     )
-    one = [json.loads(row) for row in (alone / "metrics.jsonl").read_text().splitlines()]
-    for workers_row, row in zip(rows, one, strict=True):
+    alone_rows = [json.loads(row) for row in (alone / "metrics.jsonl").read_text().splitlines()]
+    for workers_row, row in zip(rows, alone_rows, strict=True):
         assert workers_row["train/nll"] == pytest.approx(row["train/nll"], rel=1e-4)
     expected = last_weights(alone)
     for name, weights in last_weights(run_dir).items():

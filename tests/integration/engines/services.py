@@ -13,7 +13,7 @@ from typing import TypeVar
 from tests.helpers.commands import REPOSITORY
 
 _SECONDS = 60.0  # no wait is longer, however busy the machine is
-_Found = TypeVar("_Found")
+_Value = TypeVar("_Value")
 
 
 @contextlib.contextmanager
@@ -38,12 +38,17 @@ def service(log: Path, *arguments: object) -> Iterator[None]:
         process.wait()
 
 
-def wait_for(find: Callable[[], _Found | None], what: str) -> _Found:
-    """Returns what `find` finds, as soon as it finds something."""
+def wait_for(find: Callable[[], _Value | None], what: str) -> _Value:
+    """Polls `find` until it returns something other than None, and returns that.
+
+    Raises:
+        TimeoutError: after a minute; names `what`.
+    """
     end = time.monotonic() + _SECONDS
     while time.monotonic() < end:
-        if (found := find()) is not None:
-            return found
+        value = find()
+        if value is not None:
+            return value
         time.sleep(0.05)
     raise TimeoutError(f"waited {_SECONDS} s for {what}")
 

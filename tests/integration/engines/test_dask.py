@@ -26,13 +26,13 @@ def cluster(folder: Path, workers: int) -> Iterator[str]:
         local = ["--host", "127.0.0.1", "--port", 0]
         scheduler = ["distributed.cli.dask_scheduler", *local, *quiet]
         stack.enter_context(service(folder / "scheduler.log", *scheduler))
-        found = wait_for(lambda: text_of(place), "the scheduler")
+        description = wait_for(lambda: text_of(place), "the scheduler")
         for number in range(workers):
             options = ["--no-nanny", "--nthreads", 1, "--local-directory", folder / "spill"]
             options += ["--preload", "tests.integration.engines.ambush"]
             worker = ["distributed.cli.dask_worker", *quiet, *options]
             stack.enter_context(service(folder / f"worker-{number}.log", *worker))
-        yield json.loads(found)["address"]
+        yield json.loads(description)["address"]
 
 
 def test_a_worker_killed_in_the_middle_changes_no_byte(

@@ -41,7 +41,7 @@ def test_every_stage_is_a_job_of_dataflow_which_does_the_work(
         assert job.options.view_as(pipeline_options.GoogleCloudOptions).region == "europe-west4"
         (environment,) = job.proto_pipeline.components.environments.values()
         assert environment.urn == common_urns.environments.DOCKER.urn
-        staged = [each.role_payload.decode() for each in environment.dependencies]
+        staged = [dependency.role_payload.decode() for dependency in environment.dependencies]
         assert any(WHEEL in name for name in staged), staged
         verb, function = worker_function(job.proto_pipeline)
         verbs.append(verb)
