@@ -200,5 +200,5 @@ def test_downloads_stay_on_this_machine() -> None:
 
 def test_a_trainer_whose_tensorflow_cannot_read_the_store_says_so(tmp_path: Path) -> None:
     dataset = schema.load_dataset(build(in_store(configure(tmp_path, "local"))).directory)
-    with pytest.raises(UserError, match="TensorFlow here does not read mem://; copy"):
+    with pytest.raises(UserError, match="this TensorFlow does not read mem://; copy"):
         make_buckets(dataset, "train", tokens_per_batch=1000, parts=1)
