@@ -1,32 +1,31 @@
-"""A worker process of DirectRunner: Beam's own, without its chatter about start and stop.
+"""A worker process of DirectRunner: Beam's own, with informational messages silenced.
 
     python -m pipeline.stages.worker
 
-is started by `runners`; errors still come through.
+`runners` starts it. Errors are still reported.
 """
 
 import logging
 import os
-import sys
 import threading
 import time
 
-_SECONDS_BETWEEN_LOOKS = 1.0
+_SECONDS_BETWEEN_CHECKS = 1.0
 
 
 def main() -> None:
-    """Serves the runner that started this process until it has no more work, or is gone."""
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-    logging.disable(logging.WARNING)  # before the import, which already has something to say
-    from apache_beam.runners.worker import sdk_worker_main
+    """Serves the runner that started this process until it has no more work or ends."""
+    threading.Thread(target=_exit_with_parent, args=(os.getppid(),), daemon=True).start()
+    logging.disable(logging.WARNING)  # before the import of Beam, which already logs
+    from pipeline.stages import beam_internals
 
-    sdk_worker_main.main(sys.argv)
+    beam_internals.serve_runner()
 
 
-def _end_with(parent: int) -> None:
-    """Ends this process when its parent has ended; Beam's worker may wait for it forever."""
+def _exit_with_parent(parent: int) -> None:
+    """Ends this process when its parent has ended; Beam's worker might wait for it forever."""
     while os.getppid() == parent:
-        time.sleep(_SECONDS_BETWEEN_LOOKS)
+        time.sleep(_SECONDS_BETWEEN_CHECKS)
     os._exit(1)
 
 

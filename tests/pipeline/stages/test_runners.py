@@ -37,7 +37,7 @@ def test_other_runners_are_beams_with_their_options() -> None:
     ("runner", "arguments", "message"),
     [
         ("DirctRunner", [], "received --runner=DirctRunner: .* DirectRunner"),
-        ("nowhere.Runner", [], r"--runner=nowhere.Runner needs what is not .*apache-beam\[dask\]"),
+        ("nowhere.Runner", [], r"--runner=nowhere.Runner requires a library .*apache-beam\[dask\]"),
         ("pipeline.Runner", [], "--runner=pipeline.Runner: .* no attribute 'Runner'"),
         ("DirectRunner", ["--direct_running_mode=slow"], "direct_running_mode: .*multi_threading"),
         ("DirectRunner", ["--direct_num_workers=3"], "expected --num_workers"),
@@ -62,7 +62,7 @@ def test_a_service_that_is_not_there_is_named_at_once() -> None:
     with socket.create_server(("localhost", 0)) as server:
         address = f"localhost:{server.getsockname()[1]}"
         make_options("PortableRunner", 1, [f"--job_endpoint={address}"], [])
-    with pytest.raises(UserError, match=f"--job_endpoint={address}, but nobody answers there"):
+    with pytest.raises(UserError, match=f"--job_endpoint={address}, but no service answers there"):
         make_options("PortableRunner", 1, [f"--job_endpoint={address}"], [])
 
 
