@@ -196,7 +196,9 @@ def test_layout_in_readme_is_that_of_the_folders() -> None:
         name: {
             path.name
             for path in (ROOT / name).iterdir()
-            if path.is_dir() and not path.name.startswith(("_", "."))
+            if path.is_dir()
+            and any(file.name != "__pycache__" for file in path.iterdir())
+            and not path.name.startswith(("_", "."))
         }
         for name in (*PACKAGES, "serving", "configs", "tests")
     }
