@@ -1,13 +1,14 @@
 import hashlib
 import socket
 import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pipeline.common.errors import UserError
-from pipeline.corpora import download
 from pipeline.corpora.download import Download, fetch, members_folder
 from tests.helpers.web_server import Web, serving
 
@@ -28,7 +29,7 @@ def get(cache: Path, *urls: str, checksum: str | None = SHA256) -> Path:
     assert path.read_bytes() == DATA
     assert all(1 <= wait <= 8 for wait in waits)
     names = sorted(entry.name for entry in path.parent.iterdir())
-    assert names == [path.name, f"{path.name}.sha256"], "something is left over"
+    assert names == [path.name, f"{path.name}.sha256"], "leftover files"
     return path
 
 
@@ -41,7 +42,7 @@ def test_a_file_is_downloaded_once(tmp_path: Path, web: Web, checksum: str | Non
     assert web.requests == [("/deep/a%20b.tgz", None)]
 
 
-def test_the_checksum_stands_beside_the_file(tmp_path: Path, web: Web) -> None:
+def test_the_checksum_is_written_beside_the_file(tmp_path: Path, web: Web) -> None:
     path = get(tmp_path, web.serve("/a", DATA), checksum=None)
     assert Path(f"{path}.sha256").read_text() == f"{SHA256.removeprefix('sha256:')}  a\n"
 
@@ -51,10 +52,10 @@ def test_a_broken_connection_is_resumed(tmp_path: Path, web: Web, checksum: str 
     url = web.serve("/a", DATA, cut_after=[100_000, 0, 0, 50_000], errors=[503])
     get(tmp_path, url, checksum=checksum)
     ranges = [None, None, *["bytes=100000-"] * 3, "bytes=150000-"]
-    assert [asked for _, asked in web.requests] == ranges
+    assert [byte_range for _, byte_range in web.requests] == ranges
 
 
-def test_a_later_run_resumes_what_an_earlier_one_left(tmp_path: Path, web: Web) -> None:
+def test_a_later_run_resumes_a_partial_file(tmp_path: Path, web: Web) -> None:
     url = web.serve("/a", DATA, cut_after=[70_000, 0, 0, 0, 0])
     with pytest.raises(UserError, match=r"received 70000 of 300000 bytes"):
         get(tmp_path, url)
@@ -63,33 +64,37 @@ def test_a_later_run_resumes_what_an_earlier_one_left(tmp_path: Path, web: Web) 
     assert web.requests == [("/a", "bytes=70000-")]
 
 
-def test_a_server_without_ranges_starts_anew(tmp_path: Path, web: Web) -> None:
+def test_a_server_without_ranges_sends_the_whole_file_again(tmp_path: Path, web: Web) -> None:
     get(tmp_path, web.serve("/a", DATA, cut_after=[100_000], ranges=False))
-    assert [asked for _, asked in web.requests] == [None, "bytes=100000-"]
+    assert [byte_range for _, byte_range in web.requests] == [None, "bytes=100000-"]
 
 
-def test_another_part_than_was_asked_for_is_refused(tmp_path: Path, web: Web) -> None:
+def test_a_response_with_another_range_is_refused(tmp_path: Path, web: Web) -> None:
     url = web.serve("/a", DATA, cut_after=[100_000], shift=10)
-    with pytest.raises(UserError, match="the server sent another range than bytes 100000-"):
+    with pytest.raises(
+        UserError, match="received the range bytes 100010-.*, expected bytes 100000-"
+    ):
         get(tmp_path, url, checksum=None)
 
 
-def test_a_network_that_goes_away_is_waited_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_network_failure_after_the_first_byte_is_waited_for(
+    tmp_path: Path, web: Web, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    problems: list[Exception] = [ConnectionResetError("reset"), urllib.error.URLError("no network")]
+    requests: list[urllib.request.Request] = []
+    urlopen = urllib.request.urlopen
 
-    def receive(url: str, part: Path, *, has_checksum: bool) -> None:
-        done = {2: DATA[:9], 1: DATA[:9], 0: DATA}[len(problems)]
-        part.write_bytes(done)
-        if problems:
-            raise problems.pop(0)
+    def fail_second(request: urllib.request.Request, timeout: float) -> Any:
+        requests.append(request)
+        if len(requests) == 2:
+            raise urllib.error.URLError("no network")
+        return urlopen(request, timeout=timeout)
 
-    monkeypatch.setattr(download, "_receive", receive)
-    get(tmp_path, "http://host/a")
+    monkeypatch.setattr(urllib.request, "urlopen", fail_second)
+    get(tmp_path, web.serve("/a", DATA, cut_after=[9]))
+    assert [request.get_header("Range") for request in requests] == [None, *["bytes=9-"] * 2]
 
 
-def test_a_file_that_changed_meanwhile_starts_anew(tmp_path: Path, web: Web) -> None:
+def test_a_file_that_changed_is_downloaded_from_the_start(tmp_path: Path, web: Web) -> None:
     url = web.serve("/a", b"x" * 300_000, cut_after=[100_000, 0, 0, 0, 0])
     with pytest.raises(UserError):
         get(tmp_path, url, checksum=None)
@@ -98,7 +103,7 @@ def test_a_file_that_changed_meanwhile_starts_anew(tmp_path: Path, web: Web) -> 
 
 
 @pytest.mark.parametrize("rest", [b"x" * 1000, b"x" * 300_000, b"x" * 400_000])
-def test_a_rest_of_another_file_is_thrown_away(tmp_path: Path, web: Web, rest: bytes) -> None:
+def test_a_partial_file_of_other_bytes_is_discarded(tmp_path: Path, web: Web, rest: bytes) -> None:
     url = web.serve("/a", DATA)
     part = tmp_path / f"127.0.0.1_{web.server_port}" / "a.part"
     part.parent.mkdir()
@@ -113,22 +118,20 @@ def test_mirrors_are_tried_in_order(tmp_path: Path, web: Web) -> None:
     assert path.name == "missing"
 
 
-def test_a_mirror_finishes_what_another_began(tmp_path: Path, web: Web) -> None:
+def test_a_mirror_resumes_the_partial_file_of_another(tmp_path: Path, web: Web) -> None:
     first = web.serve("/first", DATA, cut_after=[90_000, 0, 0, 0, 0])
     get(tmp_path, first, web.serve("/second", DATA))
     assert web.requests[-1] == ("/second", "bytes=90000-")
 
 
-def test_when_no_mirror_has_the_file_each_problem_is_told_in_one_line(
-    tmp_path: Path, web: Web
-) -> None:
+def test_if_no_mirror_has_the_file_one_line_names_every_problem(tmp_path: Path, web: Web) -> None:
     urls = (web.url("/a.tgz"), web.serve("/wrong", b"an error page"))
     with pytest.raises(UserError) as caught:
         get(tmp_path, *urls)
     message = str(caught.value)
     assert message.startswith("cannot download a.tgz (127.0.0.1") and "\n" not in message
     assert "404 Not Found; 127.0.0.1" in message and f"expected {SHA256}" in message
-    assert f"put the file of {urls[0]} at {tmp_path}" in message
+    assert f"copy the file of {urls[0]} to {tmp_path}" in message
     assert not any(path.is_file() for path in tmp_path.rglob("*"))
 
 
@@ -142,7 +145,7 @@ def test_without_a_network_the_error_is_one_line(tmp_path: Path) -> None:
         get(tmp_path, "http://nowhere.invalid/a.tgz")
 
 
-def test_a_file_put_there_by_hand_is_taken_and_verified(tmp_path: Path) -> None:
+def test_a_file_put_into_the_cache_by_hand_is_verified(tmp_path: Path) -> None:
     (tmp_path / "host").mkdir()
     (tmp_path / "host" / "a").write_bytes(DATA)
     get(tmp_path, "http://host/a")
@@ -151,7 +154,7 @@ def test_a_file_put_there_by_hand_is_taken_and_verified(tmp_path: Path) -> None:
         get(tmp_path, "http://host/a")
 
 
-def test_what_was_recorded_on_first_use_is_verified_afterwards(tmp_path: Path, web: Web) -> None:
+def test_a_checksum_recorded_on_first_use_is_verified_later(tmp_path: Path, web: Web) -> None:
     url = web.serve("/a", DATA)
     path = get(tmp_path, url, checksum=None)
     path.write_bytes(DATA + b"x")
@@ -159,7 +162,7 @@ def test_what_was_recorded_on_first_use_is_verified_afterwards(tmp_path: Path, w
         get(tmp_path, url, checksum=None)
 
 
-def test_a_new_download_forgets_what_was_unpacked_from_the_old(tmp_path: Path, web: Web) -> None:
+def test_a_new_download_deletes_the_members_of_the_old(tmp_path: Path, web: Web) -> None:
     url = web.serve("/a", DATA)
     path = get(tmp_path, url)
     folder = Path(members_folder(path))
@@ -169,9 +172,7 @@ def test_a_new_download_forgets_what_was_unpacked_from_the_old(tmp_path: Path, w
     assert not folder.exists()
 
 
-def test_a_place_that_cannot_be_written_is_not_blamed_on_the_network(
-    tmp_path: Path, web: Web
-) -> None:
+def test_an_unwritable_path_is_not_reported_as_a_network_problem(tmp_path: Path, web: Web) -> None:
     url = web.serve("/a", DATA)
     part = tmp_path / f"127.0.0.1_{web.server_port}" / "a.part"
     part.mkdir(parents=True)
