@@ -1,6 +1,6 @@
-"""BPE-dropout: another segmentation of the same words every time (Provilkov et al. 2020).
+"""BPE-dropout: random segmentations of words (Provilkov et al. 2020).
 
-SentencePiece can draw segmentations too, but not the same ones in another process.
+SentencePiece also samples segmentations, but its samples cannot be reproduced in another process.
 """
 
 import dataclasses
@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 
 @dataclasses.dataclass(frozen=True)
 class BpeDropout:
-    """How often text is segmented, and how much at random.
+    """Settings of BPE-dropout.
 
-    rate: probability of leaving out a merge.
-    samples: segmentations of every sentence; 1 if the rate is 0, for they would be the same.
+    rate: probability of skipping a merge.
+    samples: segmentations of each sentence; 1 if the rate is 0, since all would be equal.
     """
 
     rate: float = 0.0
@@ -30,22 +30,23 @@ def segment(
     """Returns the pieces of a word (Provilkov et al. 2020, algorithm 1).
 
     Args:
-        word: its characters are merged, two neighbours at a time.
-        ranks: of what neighbours may merge to; the least goes first, on its leftmost place.
-        rate: probability that a possible merge is not seen, drawn anew before every merge.
-        generator: gives the random numbers.
+        word: characters, which are merged two neighbours at a time.
+        ranks: rank of each piece that two neighbours may merge to; the lowest rank goes first,
+          leftmost first among equal ranks.
+        rate: probability of skipping a possible merge, drawn again before every merge.
+        generator: source of random numbers.
     """
     pieces, draw = list(word), generator.random
     merged = [ranks.get(left + right) for left, right in itertools.pairwise(pieces)]
     while True:
-        seen = [
+        candidates = [
             (rank, place)
             for place, rank in enumerate(merged)
             if rank is not None and draw() >= rate
         ]
-        if not seen:
+        if not candidates:
             return pieces
-        _, place = min(seen)
+        _, place = min(candidates)
         pieces[place : place + 2] = [pieces[place] + pieces[place + 1]]
         del merged[place]
         for changed in (place - 1, place):

@@ -1,7 +1,7 @@
 """Subwords: sentences to ids and back, by SentencePiece BPE (§5.1) or TensorFlow Text wordpiece.
 
-Neither lets a piece cross a space, so a sentence is encoded word by word through a cache. Ids 0, 1
-and 2 are padding, end and unknown. `learning` learns them.
+No piece crosses a space, so sentences are encoded word by word, through a cache. Ids 0, 1 and 2
+are padding, end and unknown. `learning` makes the vocabularies.
 """
 
 import abc
@@ -19,8 +19,8 @@ from pipeline.subwords import bpe_dropout, wordpiece
 
 BPE, WORDPIECE = "bpe", "wordpiece"
 FILE_NAMES = {BPE: "subwords.model", WORDPIECE: "subwords.vocab"}
-_CACHED_WORDS = 1 << 18  # about 60 MiB; most running words of any corpus
-_SPACE = "▁"  # that SentencePiece begins a word with
+_CACHED_WORDS = 1 << 18  # about 60 MiB; holds most running words of any corpus
+_SPACE = "▁"  # SentencePiece's first character of a word
 
 
 class Subwords(abc.ABC):
@@ -29,23 +29,25 @@ class Subwords(abc.ABC):
     kind: str
     vocabulary_size: int
 
-    def __init__(self) -> None:
+    def __init__(self, cached_words: int) -> None:
+        """Makes an empty cache for this many words; a full cache is emptied."""
+        self._cached_words = cached_words
         self._packed_words: dict[str, bytes] = {}
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
-        """Returns the ids of normalised lines, no end symbol added."""
+        """Returns the ids of normalized lines, without end symbols."""
         return [unpack_ids(packed) for packed in self.encode_packed(lines)]
 
     def encode_packed(self, lines: Sequence[str]) -> list[bytes]:
-        """Returns the ids of normalised lines as `tfrecord.pack_ids` packs them.
+        """Returns the ids of normalized lines, packed by `tfrecord.pack_ids`.
 
-        A line's bytes are the joined bytes of its words, so a word is encoded and packed once.
+        A line's bytes are its words' bytes concatenated, so each word is encoded and packed once.
         """
         sentences = [line.split(" ") if line else [] for line in lines]
         words = self._packed_words
         new = set().union(*sentences).difference(words)
-        if len(words) + len(new) > _CACHED_WORDS:
-            # Another thread may be about to read the old one.
+        if len(words) + len(new) > self._cached_words:
+            # A new dictionary, because another thread may still read the old one.
             words = self._packed_words = {}
             new = set().union(*sentences)
         ordered = list(new)
@@ -53,21 +55,21 @@ class Subwords(abc.ABC):
         return [b"".join(map(words.__getitem__, sentence)) for sentence in sentences]
 
     def sample_packed(self, lines: Sequence[str], dropout: float, seed: int) -> list[bytes]:
-        """Returns the ids of normalised lines, packed, with merges left out at random.
+        """Returns the packed ids of normalized lines, with merges skipped at random.
 
         Args:
-            lines: normalised.
-            dropout: probability of leaving out a merge (Provilkov et al. 2020, "BPE-Dropout").
-            seed: the same lines and seed give the same ids.
+            lines: normalized lines.
+            dropout: probability of skipping a merge (Provilkov et al. 2020, "BPE-Dropout").
+            seed: equal lines and seeds give equal ids.
 
         Raises:
             NotImplementedError: the subwords are not BPE.
         """
-        raise NotImplementedError(f"BPE-dropout needs bpe subwords; received {self.kind}")
+        raise NotImplementedError(f"received {self.kind}: BPE-dropout requires bpe subwords")
 
     @abc.abstractmethod
     def decode(self, ids_batch: Sequence[Sequence[int]]) -> list[str]:
-        """Returns the text of each sentence; padding and end symbols leave no trace."""
+        """Returns the text of each sentence; padding and end symbols are ignored."""
 
     @abc.abstractmethod
     def pieces(self, ids: Sequence[int]) -> list[str]:
@@ -75,17 +77,17 @@ class Subwords(abc.ABC):
 
     @abc.abstractmethod
     def _encode_words(self, words: list[str]) -> list[list[int]]:
-        """Returns the ids of each word as it is at the start of a line or after a space."""
+        """Returns the ids of each word, as at the start of a line or after a space."""
 
 
 class BytePairSubwords(Subwords):
-    """SentencePiece BPE with byte fallback: nothing is unknown."""
+    """SentencePiece BPE with byte fallback: no character is unknown."""
 
     kind = BPE
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, cached_words: int = _CACHED_WORDS) -> None:
         """Loads a SentencePiece model file."""
-        super().__init__()
+        super().__init__(cached_words)
         self._processor = sentencepiece.SentencePieceProcessor(model_proto=storage.read(path))
         self.vocabulary_size = self._processor.get_piece_size()
 
@@ -96,7 +98,7 @@ class BytePairSubwords(Subwords):
 
     @functools.cached_property
     def _ranks(self) -> dict[str, float]:
-        """What neighbours merge to, and how soon: SentencePiece learned it as a score."""
+        """Rank of each piece that two neighbours merge to: its negated SentencePiece score."""
         processor = self._processor
         special = processor.is_control, processor.is_byte, processor.is_unknown
         return {
@@ -114,7 +116,7 @@ class BytePairSubwords(Subwords):
         return self._processor.id_to_piece([int(id) for id in ids])
 
     def sample_packed(self, lines: Sequence[str], dropout: float, seed: int) -> list[bytes]:
-        """Returns the ids of normalised lines, packed, with merges left out at random."""
+        """Returns the packed ids of normalized lines, with merges skipped at random."""
         generator, ids = random.Random(seed), self._packed_pieces
 
         def pack_word(word: str) -> bytes:
@@ -124,7 +126,7 @@ class BytePairSubwords(Subwords):
         return [b"".join(map(pack_word, line.split(" "))) if line else b"" for line in lines]
 
     def _pack_bytes(self, character: str) -> bytes:
-        """Returns the ids of the bytes of a character that is no piece."""
+        """Returns the packed ids of a character's bytes, for a character without a piece."""
         return b"".join(self._packed_pieces[f"<0x{byte:02X}>"] for byte in character.encode())
 
     def _encode_words(self, words: list[str]) -> list[list[int]]:
@@ -132,13 +134,13 @@ class BytePairSubwords(Subwords):
 
 
 class WordpieceSubwords(Subwords):
-    """TensorFlow Text wordpiece; a word with a character never seen is unknown."""
+    """TensorFlow Text wordpiece; a word with a character outside the vocabulary is unknown."""
 
     kind = WORDPIECE
 
-    def __init__(self, path: str) -> None:
-        """Loads a vocabulary file, one piece a line."""
-        super().__init__()
+    def __init__(self, path: str, cached_words: int = _CACHED_WORDS) -> None:
+        """Loads a vocabulary file with one piece per line."""
+        super().__init__(cached_words)
         self._pieces = storage.read(path).decode().removesuffix("\n").split("\n")
         self._encoder = wordpiece.encoder(self._pieces)
         self.vocabulary_size = len(self._pieces)
@@ -166,9 +168,9 @@ def is_wordpiece(path: str | Path) -> bool:
 
 
 def file_names(kind: str, *, shared: bool) -> dict[str, str]:
-    """Returns the name of each side's file in a dataset directory: one for both if shared.
+    """Returns the name of each side's file in a dataset directory; one for both if shared.
 
-    Example: not shared, "bpe" has "subwords.source.model" and "subwords.target.model".
+    Example: "bpe" has "subwords.source.model" and "subwords.target.model" if not shared.
     """
     stem, suffix = FILE_NAMES[kind].split(".")
     return {side: FILE_NAMES[kind] if shared else f"{stem}.{side}.{suffix}" for side in SIDES}
@@ -184,8 +186,8 @@ ALL_FILE_NAMES = frozenset(
 
 @functools.cache
 def shared_subwords(path: str, sha256: str) -> Subwords:
-    """Returns the subwords in a file, loaded once for all blocks that a worker process encodes.
+    """Returns the subwords in a file, loaded once per worker process.
 
-    A worker may outlive a run: `sha256` tells the file from another that had its place before.
+    A worker may outlive a run: `sha256` distinguishes the file from an earlier one at its path.
     """
     return load_subwords(path)

@@ -1,7 +1,7 @@
-"""Learning subwords: BPE by SentencePiece, or wordpiece as TensorFlow Text's learner does.
+"""Learning subwords: BPE by SentencePiece, or wordpiece by TensorFlow Text's algorithm.
 
-Both are learned from word counts, so the whole corpus is seen and memory depends on the
-vocabulary alone.
+Both learn from word counts, so they see the whole corpus, and their memory depends only on the
+number of distinct words.
 """
 
 import heapq
@@ -18,27 +18,32 @@ from pipeline.dataset.schema import END_ID, PADDING_ID, UNKNOWN_ID
 from pipeline.subwords import wordpiece_learning
 from pipeline.subwords.encoding import BPE, WORDPIECE
 
-_LEARNED_WORDS = 1 << 18  # at most, the most frequent: memory stays the same for any corpus
-_COVERAGE_OF_LARGE_ALPHABETS = 0.9995  # SentencePiece's advice; bytes spell the rest
+_LEARNED_WORDS = 1 << 18  # the most frequent: bounds memory for any corpus
+_COVERAGE_OF_LARGE_ALPHABETS = 0.9995  # recommended by SentencePiece; bytes spell the rest
 _RESERVED = 256 + 3  # byte pieces and the three special ids
 
 
-def learn_bpe(word_counts: Mapping[str, int], vocabulary_size: int, path: str) -> None:
+def learn_bpe(
+    word_counts: Mapping[str, int],
+    vocabulary_size: int,
+    path: str,
+    *,
+    learned_words: int = _LEARNED_WORDS,
+) -> None:
     """Learns a SentencePiece BPE model of exactly `vocabulary_size` pieces and writes it.
 
-    The most frequent 262,144 words are learned from. (Of 283,288 words of English–French text,
-    learning from 200,000 instead of all made 0.02 % more tokens.)
-
     Args:
-        word_counts: occurrences of each word (what stands between spaces of normalised lines: in a
-          script without spaces a clause or a sentence).
-        vocabulary_size: pieces, 256 bytes and three special ids included.
-        path: file to write, atomically; the same counts give the same bytes.
+        word_counts: occurrences of each word, that is of the text between two spaces of normalized
+          lines; in a script without spaces, a clause or a sentence.
+        vocabulary_size: number of pieces, including 256 bytes and three special ids.
+        path: file to write, atomically; equal counts give equal bytes.
+        learned_words: only this many words, the most frequent, are learned from. (On 283,288 words
+          of English–French text, learning from 200,000 gave 0.02 % more tokens than from all.)
 
     Raises:
-        UserError: the words cannot fill so many pieces, or their characters need more.
+        UserError: the words cannot fill so many pieces, or their characters require more.
     """
-    learned = _ordered(_most_frequent(word_counts))
+    learned = _ordered(_most_frequent(word_counts, learned_words))
     characters = set().union(*(word for word, _ in learned))
     few = len(characters) * 4 <= max(vocabulary_size - _RESERVED, 0)
     model: list[bytes] = []
@@ -56,7 +61,7 @@ def learn_bpe(word_counts: Mapping[str, int], vocabulary_size: int, path: str) -
             byte_fallback=True,
             character_coverage=1.0 if few else _COVERAGE_OF_LARGE_ALPHABETS,
             normalization_rule_name="identity",
-            num_threads=1,  # written into the model, so it has to be the same everywhere
+            num_threads=1,  # fixed, because it is written into the model
             minloglevel=2,
         )
     except RuntimeError as error:
@@ -65,10 +70,12 @@ def learn_bpe(word_counts: Mapping[str, int], vocabulary_size: int, path: str) -
 
 
 def learn_wordpiece(word_counts: Mapping[str, int], vocabulary_size: int, path: str) -> None:
-    """Learns a wordpiece vocabulary of at most `vocabulary_size` pieces (and ≥ 95 %), writes it.
+    """Learns a wordpiece vocabulary and writes it, one piece per line.
+
+    The algorithm fills 95 to 100 % of `vocabulary_size`, where the words have so many pieces.
 
     Raises:
-        UserError: the words cannot fill so many pieces, or their characters need more.
+        UserError: the words cannot fill 90 %, or their characters require more pieces.
     """
     pieces = wordpiece_learning.learn(word_counts, vocabulary_size)
     if len(pieces) < 0.9 * vocabulary_size:
@@ -85,33 +92,36 @@ LEARNERS: dict[str, Callable[[Mapping[str, int], int, str], None]] = {
 
 
 class _Writer:
-    """SentencePiece hands the finished model to anything with a `write` method."""
+    """File-like object: SentencePiece passes the model to its `write` method."""
 
     def __init__(self, write: Callable[[bytes], Any]) -> None:
         self.write = write
 
 
-def _most_frequent(word_counts: Mapping[str, int]) -> Mapping[str, int]:
-    """Returns the words to learn from; which of equally frequent ones does not hang on spelling."""
+def _most_frequent(word_counts: Mapping[str, int], limit: int) -> Mapping[str, int]:
+    """Returns the `limit` most frequent words; a hash chooses among equally frequent ones."""
 
     def rank(item: tuple[str, int]) -> tuple[int, bytes]:
-        return -item[1], sentence_key(item[0])
+        word, count = item
+        return -count, sentence_key(word)
 
-    if len(word_counts) <= _LEARNED_WORDS:
+    if len(word_counts) <= limit:
         return word_counts
-    return dict(heapq.nsmallest(_LEARNED_WORDS, word_counts.items(), key=rank))
+    return dict(heapq.nsmallest(limit, word_counts.items(), key=rank))
 
 
 def _ordered(word_counts: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Returns the counts in an order that does not depend on how they were merged."""
+    """Returns the counts in an order that is independent of how they were merged."""
     return sorted(word_counts.items(), key=lambda item: (-item[1], item[0]))
 
 
 def _size_error(vocabulary_size: int, message: str) -> UserError:
-    """Returns what SentencePiece's message means for a user."""
-    if largest := re.search(r"value <= (\d+)", message):
+    """Translates an error message of SentencePiece."""
+    largest = re.search(r"value <= (\d+)", message)
+    if largest:
         return _too_large(vocabulary_size, int(largest[1]))
-    if smallest := re.search(r"required_chars\. \d+ vs (\d+)", message):
+    smallest = re.search(r"required_chars\. \d+ vs (\d+)", message)
+    if smallest:
         return _too_small(vocabulary_size, int(smallest[1]))
     return UserError(f"SentencePiece could not learn {vocabulary_size} subwords: {message}")
 
@@ -125,6 +135,6 @@ def _too_large(received: int, largest: int) -> UserError:
 
 def _too_small(received: int, smallest: int) -> UserError:
     return UserError(
-        f"--vocabulary_size={received} is less than the characters of this corpus need: "
+        f"--vocabulary_size={received} is less than the characters of this corpus require: "
         f"expected at least {smallest}"
     )

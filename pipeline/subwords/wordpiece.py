@@ -1,8 +1,8 @@
-"""Wordpiece through TensorFlow Text, made lossless with respect to spaces.
+"""Wordpiece by TensorFlow Text, made lossless with respect to spaces.
 
-Each word is marked with a leading "▁" before it is learned or encoded, so "der Hund." becomes
-the pieces "▁der ▁Hund ##." and their join gives back exactly the spaces that were there.
-TensorFlow is imported only when wordpiece is used.
+Each word gets a leading "▁" before it is learned or encoded: "der Hund." becomes the pieces
+"▁der ▁Hund ##.", and joining them restores the spaces. TensorFlow is imported only when wordpiece
+is used.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -25,8 +25,8 @@ def tokenizer(pieces: Sequence[str]) -> Any:
         import tensorflow_text
     except ImportError as error:
         raise UserError(
-            f"wordpieces need TensorFlow Text ({error}): pip install tensorflow-text, here and on "
-            "workers"
+            f"wordpieces require TensorFlow Text ({error}): pip install tensorflow-text, here and "
+            "on workers"
         ) from error
 
     return tensorflow_text.FastWordpieceTokenizer(
@@ -40,7 +40,7 @@ def tokenizer(pieces: Sequence[str]) -> Any:
 
 
 def encoder(pieces: Sequence[str]) -> Callable[[list[str]], list[list[int]]]:
-    """Returns a function from unmarked words to the ids of each."""
+    """Returns a function that maps unmarked words to the ids of each."""
     op = tokenizer(pieces)
 
     def encode(words: list[str]) -> list[list[int]]:

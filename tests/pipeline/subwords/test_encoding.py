@@ -42,38 +42,37 @@ def wordpiece_path(tmp_path_factory: pytest.TempPathFactory) -> str:
     return path
 
 
-def test_bpe_gives_back_any_text(bpe_path: str) -> None:
+def test_bpe_restores_any_text(bpe_path: str) -> None:
     bpe = encoding.load_subwords(bpe_path)
     assert bpe.kind == "bpe" and bpe.vocabulary_size == 340
     assert bpe.decode(bpe.encode(LINES + NEVER_SEEN)) == LINES + NEVER_SEEN
 
 
-def test_threads_that_share_subwords_do_not_lose_each_others_words(
-    bpe_path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(encoding, "_CACHED_WORDS", 12)
-    bpe = encoding.load_subwords(bpe_path)
+class OvertakenSubwords(encoding.BytePairSubwords):
+    """Once `overtake` is set, another thread seems to encode many words before the next ones."""
+
+    overtake = False
+
+    def _encode_words(self, words: list[str]) -> list[list[int]]:
+        if self.overtake:
+            self.overtake = False
+            self.encode([" ".join(map(str, range(12)))])
+        return super()._encode_words(words)
+
+
+def test_threads_that_share_subwords_keep_each_others_words(bpe_path: str) -> None:
+    bpe = OvertakenSubwords(bpe_path, cached_words=12)
     expected = bpe.encode(LINES)
-    encode = bpe._encode_words
-
-    def overtaken(words: list[str]) -> list[list[int]]:
-        """As if another thread encoded many words meanwhile."""
-        monkeypatch.setattr(bpe, "_encode_words", encode)
-        bpe.encode([" ".join(map(str, range(12)))])
-        return encode(words)
-
     bpe.encode(LINES[:1])
-    monkeypatch.setattr(bpe, "_encode_words", overtaken)
+    bpe.overtake = True
     assert bpe.encode([f"{LINES[0]} new"])[0][: len(expected[0])] == expected[0]
+    assert not bpe.overtake
 
 
-def test_words_to_learn_from_are_the_most_frequent_and_not_the_first_by_spelling(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(learning, "_LEARNED_WORDS", 50)
+def test_learned_words_are_the_most_frequent_and_not_the_first_by_spelling() -> None:
     counts = {f"{number:03}": 1 for number in range(1000)} | {"999": 2}
-    learned = learning._most_frequent(counts)
-    assert learned == learning._most_frequent(dict(reversed(counts.items())))
+    learned = learning._most_frequent(counts, 50)
+    assert learned == learning._most_frequent(dict(reversed(counts.items())), 50)
     assert len(learned) == 50 and "999" in learned
     assert sum(word < "500" for word in learned) < 40
 
@@ -89,19 +88,16 @@ def test_bpe_ids_are_those_of_tensorflow_text(bpe_path: str) -> None:
     assert encoding.load_subwords(bpe_path).encode(lines) == op.tokenize(lines).to_list()
 
 
-def test_padding_and_end_leave_no_trace(bpe_path: str, wordpiece_path: str) -> None:
+def test_decoding_ignores_padding_and_end(bpe_path: str, wordpiece_path: str) -> None:
     for path in (bpe_path, wordpiece_path):
         vocabulary = encoding.load_subwords(path)
         (ids,) = vocabulary.encode(LINES[:1])
         assert vocabulary.decode([[*ids, END_ID, PADDING_ID]]) == LINES[:1]
 
 
-def test_a_full_cache_is_emptied_and_changes_no_id(
-    bpe_path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_cache_is_emptied_and_changes_no_id(bpe_path: str) -> None:
     expected = encoding.load_subwords(bpe_path).encode(LINES)
-    monkeypatch.setattr(encoding, "_CACHED_WORDS", 2)
-    small = encoding.load_subwords(bpe_path)
+    small = encoding.BytePairSubwords(bpe_path, cached_words=2)
     assert [small.encode([line])[0] for line in LINES] == expected
     assert len(small._packed_words) <= len(LINES[-1].split())
 
@@ -113,13 +109,11 @@ def test_the_order_of_counts_does_not_matter(bpe_path: str, tmp_path: Path) -> N
     assert Path(again).read_bytes() == Path(bpe_path).read_bytes()
 
 
-def test_rare_words_beyond_the_most_frequent_are_not_learned_from(
-    bpe_path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_words_beyond_the_most_frequent_are_not_learned_from(tmp_path: Path) -> None:
     counts = {word: count + 1 for word, count in count_words(LINES).items()}
-    monkeypatch.setattr(learning, "_LEARNED_WORDS", len(counts))
     for name, extra in (("without", {}), ("with", {"zzyzx": 1})):
-        learning.learn_bpe(counts | extra, 340, str(tmp_path / name))
+        path = str(tmp_path / name)
+        learning.learn_bpe(counts | extra, 340, path, learned_words=len(counts))
     assert (tmp_path / "with").read_bytes() == (tmp_path / "without").read_bytes()
 
 
@@ -132,7 +126,7 @@ def test_bpe_names_the_largest_and_the_smallest_vocabulary(tmp_path: Path) -> No
         learning.learn_bpe(count_words(LINES), 200, str(tmp_path / "m"))
 
 
-def test_wordpiece_gives_back_text_of_known_characters(wordpiece_path: str) -> None:
+def test_wordpiece_restores_text_of_known_characters(wordpiece_path: str) -> None:
     vocabulary = encoding.load_subwords(wordpiece_path)
     assert vocabulary.kind == "wordpiece" and 63 <= vocabulary.vocabulary_size <= 70
     lines = [*LINES, "Die grünen Meadows, hungrige.", "über", ""]
@@ -179,15 +173,15 @@ def test_bpe_dropout_follows_its_seed(bpe_path: str) -> None:
     samples = [bpe.sample_packed(LINES, 0.3, seed) for seed in (0, 1, 2, 1)]
     assert samples[1] == samples[3]
     assert len(set(map(tuple, samples))) == 3
-    assert all(bpe.decode(list(map(unpack_ids, each))) == LINES for each in samples)
+    assert all(bpe.decode(list(map(unpack_ids, sample))) == LINES for sample in samples)
 
 
-def test_bpe_without_dropout_has_all_merges(bpe_path: str) -> None:
+def test_dropout_of_0_makes_all_merges(bpe_path: str) -> None:
     bpe = encoding.load_subwords(bpe_path)
     lines = LINES + NEVER_SEEN
     assert bpe.sample_packed(lines, 0.0, 1) == bpe.encode_packed(lines)
 
 
-def test_wordpieces_have_no_merges_to_leave_out(wordpiece_path: str) -> None:
-    with pytest.raises(NotImplementedError, match="BPE-dropout needs bpe"):
+def test_wordpieces_reject_dropout(wordpiece_path: str) -> None:
+    with pytest.raises(NotImplementedError, match="BPE-dropout requires bpe"):
         encoding.load_subwords(wordpiece_path).sample_packed(LINES, 0.1, 1)

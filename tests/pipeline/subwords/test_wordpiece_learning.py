@@ -1,11 +1,10 @@
-"""The learner against TensorFlow Text's own, on words made up of a few syllables."""
+"""The learner against TensorFlow Text's own, on random words of a few syllables."""
 
 import random
 
 import pytest
 from tensorflow_text.tools.wordpiece_vocab import wordpiece_tokenizer_learner_lib as library
 
-from pipeline.subwords import wordpiece_learning
 from pipeline.subwords.wordpiece import JOINER, MARK, SPECIAL
 from pipeline.subwords.wordpiece_learning import count_rests, learn
 
@@ -67,15 +66,13 @@ def test_the_largest_vocabulary_that_fits_is_found_when_none_is_near() -> None:
     assert words <= set(learn(word_counts, 23))
 
 
-def test_rare_characters_and_long_words_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wordpiece_learning, "_MAX_ALPHABET", 3)
-    vocabulary = learn({"aab": 9, "ac": 1, "b" * 50: 1}, 9)
+def test_rare_characters_and_long_words_are_left_out() -> None:
+    vocabulary = learn({"aab": 9, "ac": 1, "b" * 50: 1}, 9, max_alphabet=3)
     assert "▁aab" in vocabulary and "▁ac" not in vocabulary and "##c" not in vocabulary
     assert MARK + "b" * 50 not in vocabulary
 
 
-def test_the_most_frequent_words_are_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wordpiece_learning, "_MAX_WORDS", 2)
-    vocabulary = learn({"one": 5, "two": 6, "three": 4}, 20)
+def test_the_most_frequent_words_are_learned_from() -> None:
+    vocabulary = learn({"one": 5, "two": 6, "three": 4}, 20, max_words=2)
     assert {"▁one", "▁two"} <= set(vocabulary) and "▁three" not in vocabulary
     assert "##h" in vocabulary  # yet it can be spelled
