@@ -1,7 +1,7 @@
 """Members of tar and zip archives, read by name.
 
-Nothing is unpacked to a place that the archive chooses: a member is asked for by its name and
-goes to a place of ours, so `../` and absolute names, links and devices have no effect.
+The archive chooses no path: a member is requested by its name and written to a path of ours, so
+`../`, absolute names, links and devices have no effect.
 """
 
 import contextlib
@@ -24,31 +24,31 @@ _SHOWN_NAMES = 5
 
 
 def is_archive(path: str) -> bool:
-    """Returns whether a file's suffix is that of an archive."""
+    """Returns whether a file has an archive's suffix."""
     return path.lower().endswith(_SUFFIXES)
 
 
 @contextlib.contextmanager
 def open_member(archive: str, member: str) -> Iterator[IO[bytes]]:
-    """Opens one regular file of an archive, as it is stored there.
+    """Opens one regular file of an archive; its own compression is not undone.
 
     Raises:
-        UserError: the archive has no such file; names some which it has.
+        UserError: the archive has no such file; names some that it has.
     """
-    seen = []
+    names = []
     with contextlib.closing(_files(archive)) as files:
         for name, file in files:
             if name == posixpath.normpath(member):
                 yield file
                 return
-            seen.append(name)
-    raise _no_member(archive, member, seen)
+            names.append(name)
+    raise _missing_member(archive, member, names)
 
 
 def extract_members(archive: str, members: Sequence[str], folder: str) -> list[str]:
     """Copies members to `folder`, each under its own name, in one pass over the archive.
 
-    Members that are there already stay; a copy exists whole or not at all.
+    Existing copies are kept. Copies are written atomically.
 
     Returns:
         The path of each member's copy.
@@ -56,24 +56,28 @@ def extract_members(archive: str, members: Sequence[str], folder: str) -> list[s
     Raises:
         UserError: the archive is broken or lacks a member, or a name leads out of the folder.
     """
-    paths = {member: _place(archive, member, folder) for member in members}
-    waiting = {posixpath.normpath(m): p for m, p in paths.items() if not os.path.exists(p)}
-    seen = []
-    if waiting:
+    paths = {member: _copy_path(archive, member, folder) for member in members}
+    missing = {
+        posixpath.normpath(member): path
+        for member, path in paths.items()
+        if not os.path.exists(path)
+    }
+    names = []
+    if missing:
         with explain_broken(archive), contextlib.closing(_files(archive)) as files:
             for name, file in files:
-                seen.append(name)
-                if name in waiting:
-                    _copy(file, waiting.pop(name))
-                if not waiting:
+                names.append(name)
+                if name in missing:
+                    _copy(file, missing.pop(name))
+                if not missing:
                     break
-    for member in waiting:
-        raise _no_member(archive, member, seen)
+    for member in missing:
+        raise _missing_member(archive, member, names)
     return list(paths.values())
 
 
 def _files(archive: str) -> Generator[tuple[str, IO[bytes]], None, None]:
-    """Yields (normalised name, content) of the regular files; read each before the next."""
+    """Yields (normalized name, content) of the regular files; read each before the next."""
     if archive.lower().endswith(".zip"):
         with storage.open_file(archive) as raw, zipfile.ZipFile(raw) as zipped:
             for entry in zipped.infolist():
@@ -87,12 +91,17 @@ def _files(archive: str) -> Generator[tuple[str, IO[bytes]], None, None]:
         tarfile.open(fileobj=stream, mode="r|") as tar,
     ):
         for member in tar:
-            if member.isreg() and (content := tar.extractfile(member)):
+            content = tar.extractfile(member) if member.isreg() else None
+            if content is not None:
                 yield posixpath.normpath(member.name), content
 
 
-def _place(archive: str, member: str, folder: str) -> str:
-    """Returns where a member's copy goes, which is inside the folder whatever its name."""
+def _copy_path(archive: str, member: str, folder: str) -> str:
+    """Returns the path of a member's copy, which is always inside the folder.
+
+    Raises:
+        UserError: the name is absolute, or leads out of the folder.
+    """
     name = posixpath.normpath(member)
     if name.startswith(("/", "../")) or name in (".", ".."):
         raise UserError(
@@ -113,7 +122,7 @@ def _copy(file: IO[bytes], path: str) -> None:
             os.unlink(temporary)
 
 
-def _no_member(archive: str, member: str, names: Sequence[str]) -> UserError:
+def _missing_member(archive: str, member: str, names: Sequence[str]) -> UserError:
     more = ", …" if len(names) > _SHOWN_NAMES else ""
     held = ", ".join(names[:_SHOWN_NAMES]) + more or "nothing"
     return UserError(f"{archive} has no member {member}: it holds {held}")

@@ -1,8 +1,8 @@
-"""Blocks: some thousands of consecutive aligned lines, the unit of work of every later stage.
+"""Blocks: thousands of consecutive aligned lines, the unit of work of every later stage.
 
-Plain UTF-8 files are not copied: a block is a byte range of each side. What cannot be sought in
-(compressed files, tables, the built-in generator), and local files when the dataset goes to an
-object store, is cut once into files of its own, in UTF-8.
+Plain UTF-8 files are not copied: a block is a byte range of each side. Inputs that are not
+seekable (compressed files, tables, the built-in generator), and local files if the dataset goes to
+an object store, are first cut into UTF-8 files, one per block and side.
 """
 
 import dataclasses
@@ -26,17 +26,19 @@ _Item = TypeVar("_Item")
 
 
 class _Digest(Protocol):
-    """A checksum that grows, such as `hashlib.sha256()`."""
+    """An incremental checksum, such as `hashlib.sha256()`."""
 
     def update(self, data: bytes, /) -> None:
         """Adds bytes."""
 
 
 _UNDECODABLE_REMEDY = (
-    "if the whole text is in another encoding give that, such as --encoding=latin-1; "
+    "if the whole text is in another encoding, name it, such as --encoding=latin-1; "
     "--drop_undecodable drops such pairs of train"
 )
-_HALF_CHARACTER = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # other surrogates are bytes (PEP 383)
+_HALF_CHARACTER = re.compile(
+    "[\ud800-\udc7f\udd00-\udfff]"
+)  # other lone surrogates are bytes: PEP 383
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,20 +53,20 @@ class Block:
 
     @property
     def name(self) -> str:
-        """Returns the name of the files which stages write about this block."""
+        """Returns the stem of the files that stages write for this block."""
         return f"{self.split}-{self.index:05d}"
 
 
 @dataclasses.dataclass(frozen=True)
 class BlockGroup:
-    """Consecutive blocks of a split, for a stage whose results are merged over all of them."""
+    """Consecutive blocks of a split, for a stage that merges their results."""
 
     name: str
     blocks: tuple[Block, ...]
 
     @property
     def lines(self) -> int:
-        """Returns the lines of all its blocks."""
+        """Returns the number of lines in all blocks."""
         return sum(block.lines for block in self.blocks)
 
 
@@ -79,31 +81,31 @@ def cut_blocks(
 
     Args:
         split: train, dev or test.
-        inputs: concatenated in order.
+        inputs: inputs of the split, in corpus order.
         block_lines: lines of a block; the last one of each input may have fewer.
-        folder: where the pieces of what cannot be sought in go.
+        folder: folder for the blocks of inputs that are not seekable.
 
     Raises:
         UserError: a file is missing, broken or empty, or the sides have unequal numbers of lines.
     """
     blocks: list[Block] = []
     corpora = []
-    for given in inputs:
+    for parallel_text in inputs:
         digest = hashlib.sha256()
         prefix = f"{folder}/{split}-{len(blocks):05d}"
-        if isinstance(given, AlignedTexts):
-            cut = _cut_texts(given, block_lines, prefix, digest)
+        if isinstance(parallel_text, AlignedTexts):
+            cut = _cut_texts(parallel_text, block_lines, prefix, digest)
         else:
-            cut = _cut_table(given, block_lines, prefix, digest)
+            cut = _cut_table(parallel_text, block_lines, prefix, digest)
         for lines, source, target in cut:
             blocks.append(Block(split, len(blocks), lines, source, target))
         pairs = sum(lines for lines, _, _ in cut)
-        corpora.append(Corpus(split, given.name, digest.hexdigest(), pairs))
+        corpora.append(Corpus(split, parallel_text.name, digest.hexdigest(), pairs))
     return blocks, corpora
 
 
 def group_blocks(blocks: Sequence[Block], groups: int) -> list[BlockGroup]:
-    """Returns the blocks in at most so many groups of equal size, named by their first blocks."""
+    """Returns at most `groups` groups of consecutive blocks, named after their first blocks."""
     size = max(1, math.ceil(len(blocks) / groups))
     parts = (tuple(blocks[start : start + size]) for start in range(0, len(blocks), size))
     return [BlockGroup(part[0].name, part) for part in parts]
@@ -140,7 +142,7 @@ def _cut_texts(texts: AlignedTexts, block_lines: int, prefix: str, digest: _Dige
         raise UserError(f"{names} are empty: expected at least one pair")
     if texts.expected_pairs not in (None, source_lines):
         logging.warning(
-            "%s has %d pairs, others have counted %d",
+            "%s has %d pairs, expected %d as published",
             texts.name,
             source_lines,
             texts.expected_pairs,
@@ -150,7 +152,7 @@ def _cut_texts(texts: AlignedTexts, block_lines: int, prefix: str, digest: _Dige
 
 def _cut_text(text: Text, block_lines: int, prefix: str, digest: _Digest) -> list[tuple[int, Span]]:
     """Returns (lines, span) of each block of one side."""
-    # Workers which write to a store may be anywhere: they are given no file of this machine.
+    # Workers that write to an object store may not see this machine's files.
     in_reach = storage.is_url(text.address) or not storage.is_url(prefix)
     is_cut_in_place = text.is_seekable and in_reach
     spans = []
@@ -171,7 +173,7 @@ def _cut_table(table: PairTable, block_lines: int, prefix: str, digest: _Digest)
     for number, pairs in enumerate(_batches(table.read(), block_lines)):
         spans = []
         for side, cells in zip(("source", "target"), zip(*pairs, strict=True), strict=True):
-            # A line end inside a cell would shift the alignment. JSON can hold half a character.
+            # A line end inside a cell would shift the alignment.
             data = _encode("".join(f"{cell.replace(chr(10), ' ')}\n" for cell in cells))
             spans.append(
                 _write_span(f"{prefix}-{side}-{number:05d}.txt", data, table.name, first_row)
@@ -185,7 +187,7 @@ def _cut_table(table: PairTable, block_lines: int, prefix: str, digest: _Digest)
 
 
 def _encode(text: str) -> bytes:
-    """Returns UTF-8, and bytes that were none as they were; half a character becomes "?"."""
+    """Returns UTF-8; undecodable bytes are restored, unpaired surrogates of JSON become "?"."""
     return _HALF_CHARACTER.sub("?", text).encode("utf-8", "surrogateescape")
 
 

@@ -1,4 +1,4 @@
-"""The named data sets: which there are, and from a name to local files."""
+"""Catalog of the named data sets, and their download into the cache."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,7 +9,7 @@ from pipeline.corpora.download import fetch, members_folder
 from pipeline.corpora.inputs import AlignedTexts, Text
 from pipeline.corpora.named_dataset import NamedDataset, Part, WebFile
 
-CACHE_DIR = "data/downloads"  # of preprocessing and of evaluation, so that they share downloads
+CACHE_DIR = "data/downloads"  # shared by preprocessing and evaluation
 DATASETS: Mapping[str, NamedDataset] = {**wmt.DATASETS, **multi30k.DATASETS}
 EVALUATION_SETS: Mapping[str, Sequence[Part]] = {
     **wmt.EVALUATION_SETS,
@@ -18,27 +18,27 @@ EVALUATION_SETS: Mapping[str, Sequence[Part]] = {
 
 
 def training_parts(name: str, source: str, target: str) -> Sequence[Part]:
-    """Returns the training parts of a data set, which must be in these languages.
+    """Returns the training parts of a data set.
 
     Raises:
-        UserError: no such data set, or it is in other languages.
+        UserError: the data set does not exist, or is in other languages.
     """
     dataset = find_dataset(name)
-    if {source, target} != set(dataset.languages):
-        one, other = dataset.languages
+    first, second = dataset.languages
+    if {source, target} != {first, second}:
         raise UserError(
-            f"--dataset={name} is in {one} and {other}: received --source_language={source} "
-            f"--target_language={target}, expected --source_language={one} "
-            f"--target_language={other}, or the other way round"
+            f"--dataset={name} is in {first} and {second}: received --source_language={source} "
+            f"--target_language={target}, expected --source_language={first} "
+            f"--target_language={second}, or the other way round"
         )
     return dataset.train
 
 
 def evaluation_part(name: str, source: str, target: str) -> Part:
-    """Returns the evaluation set of a name in these languages.
+    """Returns an evaluation set in these languages.
 
     Raises:
-        UserError: no such evaluation set, or not in these languages.
+        UserError: the evaluation set does not exist, or lacks a language.
     """
     if name not in EVALUATION_SETS:
         known = ", ".join(EVALUATION_SETS)
@@ -51,10 +51,10 @@ def evaluation_part(name: str, source: str, target: str) -> Part:
 
 
 def find_dataset(name: str) -> NamedDataset:
-    """Returns the data set of a name.
+    """Returns a data set by its name.
 
     Raises:
-        UserError: no such data set.
+        UserError: the data set does not exist.
     """
     if name not in DATASETS:
         known = ", ".join(DATASETS)
@@ -66,41 +66,25 @@ def fetch_part(part: Part, source: str, target: str, cache_dir: str) -> AlignedT
     """Returns a part as local text, after downloading and unpacking what the cache lacks.
 
     Raises:
-        UserError: a download failed, is not what was expected, or lacks a file.
+        UserError: a download failed, has a wrong checksum, or lacks a file.
     """
-    files = (part.files[source], part.files[target])
-    paths = _fetch_files(files, cache_dir)
-    one, other = (
+    files = (part.files[source].in_role("src"), part.files[target].in_role("ref"))
+    texts = [
         # The data card names the origin, which is the same on every machine.
-        Text(_origin(file, role), path=path)
-        for file, role, path in zip(files, _ROLES, paths, strict=True)
-    )
-    return AlignedTexts(one, other, expected_pairs=part.pairs)
-
-
-_ROLES = ("src", "ref")
+        Text(file.origin, path=path)
+        for file, path in zip(files, _fetch_files(files, cache_dir), strict=True)
+    ]
+    return AlignedTexts(texts[0], texts[1], expected_pairs=part.pairs)
 
 
 def _fetch_files(files: tuple[WebFile, WebFile], cache_dir: str) -> list[str]:
-    """Returns the local path of each side's file; one pass over an archive which both share."""
-    needed = dict.fromkeys(file.download for file in files)
-    downloads = {download: fetch(download, cache_dir) for download in needed}
+    """Returns the local path of each file; files of one archive are unpacked in one pass."""
+    downloads = dict.fromkeys(file.download for file in files)
     paths: dict[WebFile, str] = {}
-    for download, path in downloads.items():
-        members = {
-            _member(file, role): file
-            for file, role in zip(files, _ROLES, strict=True)
-            if file.download == download and file.member
-        }
+    for download in downloads:
+        path = fetch(download, cache_dir)
+        members = {file.member: file for file in files if file.download == download and file.member}
         copies = extract_members(path, list(members), members_folder(path))
+        paths.update({file: path for file in files if file.download == download})
         paths.update(zip(members.values(), copies, strict=True))
-    return [paths.get(file) or downloads[file.download] for file in files]
-
-
-def _member(file: WebFile, role: str) -> str:
-    return (file.member or "").replace("{role}", role)
-
-
-def _origin(file: WebFile, role: str) -> str:
-    url = file.download.urls[0]
-    return f"{url}::{_member(file, role)}" if file.member else url
+    return [paths[file] for file in files]

@@ -1,4 +1,4 @@
-"""Compressed files: read by suffix, and a broken one explained in one line."""
+"""Decompression by suffix, with broken files reported in one line."""
 
 import bz2
 import contextlib
@@ -20,11 +20,11 @@ _CHUNK = 1 << 17  # bytes
 
 @contextlib.contextmanager
 def explain_broken(address: str) -> Iterator[None]:
-    """Turns what decompression finds wrong into a UserError about the address."""
+    """Turns the errors of decompression into a UserError about the address."""
     try:
         yield
     except (*_BROKEN, OSError) as error:
-        # What the operating system reports has a number; what bz2 and gzip find has none.
+        # Errors of the operating system have a number; those of bz2 and gzip have none.
         if isinstance(error, OSError) and error.errno is not None:
             raise
         kind = os.path.splitext(address)[1].lstrip(".")
@@ -32,18 +32,18 @@ def explain_broken(address: str) -> Iterator[None]:
 
 
 def decompress(file: IO[bytes], name: str) -> BinaryIO:
-    """Returns the content of an open file whose name tells how it is compressed, if at all."""
+    """Returns the decompressed content of an open file; its suffix names the compression."""
     opener = _COMPRESSIONS.get(os.path.splitext(name)[1].lower())
     return opener(file) if opener else file  # type: ignore[return-value]
 
 
 def is_compressed(address: str) -> bool:
-    """Returns whether an address ends in the suffix of a compression."""
+    """Returns whether an address has the suffix of a compressed file."""
     return os.path.splitext(address)[1].lower() in _COMPRESSIONS
 
 
 class _ZstandardFile(io.RawIOBase):
-    """The content of a Zstandard file. The library's own reader takes a cut-off file for whole."""
+    """Content of a Zstandard file. The library's own reader accepts truncated files."""
 
     def __init__(self, file: IO[bytes]) -> None:
         import zstandard
@@ -51,7 +51,7 @@ class _ZstandardFile(io.RawIOBase):
         self._file = file
         self._decompress = zstandard.ZstdDecompressor().decompressobj
         self._frame = self._decompress()
-        self._started = False  # whether the frame has got any input
+        self._has_input = False  # of the frame
         self._error = zstandard.ZstdError
         self._ready = b""
 
@@ -66,16 +66,16 @@ class _ZstandardFile(io.RawIOBase):
         return count
 
     def _grow(self) -> bool:
-        """Decompresses some more; returns whether there was any."""
+        """Decompresses another chunk; returns False at the end of the file."""
         data = self._frame.unused_data if self._frame.eof else b""
         data = data or self._file.read(_CHUNK)
         if self._frame.eof:
-            self._frame, self._started = self._decompress(), False
+            self._frame, self._has_input = self._decompress(), False
         if not data:
-            if self._started:
-                raise EOFError("the file ends in the middle")
+            if self._has_input:
+                raise EOFError("the file is truncated")
             return False
-        self._started = True
+        self._has_input = True
         try:
             self._ready = self._frame.decompress(data)
         except self._error as error:

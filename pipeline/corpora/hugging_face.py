@@ -1,4 +1,4 @@
-"""Data sets of the Hugging Face hub, through the `datasets` library, which is an extra."""
+"""Data sets of the Hugging Face hub, read by the optional library `datasets`."""
 
 import importlib
 from collections.abc import Iterator, Sequence
@@ -14,23 +14,24 @@ _SPLITS = {"train": ("train",), "dev": ("validation", "dev"), "test": ("test",)}
 
 
 def find_tables(name: str, split: str, columns: Columns) -> Sequence[PairTable]:
-    """Returns a data set's split as an input, or nothing if it has no such split.
+    """Returns a data set's split as an input; an empty list if it has no such split.
 
     Args:
         name: `hf:OWNER/NAME` or `hf:OWNER/NAME:CONFIGURATION`.
         split: train, dev or test.
-        columns: where the sides stand in a row.
+        columns: columns of the two sides.
 
     Raises:
-        UserError: the library is not installed, or the hub does not give the data set.
+        UserError: the library is not installed, the data set cannot be loaded, or it has no split
+          called train.
     """
     path, _, configuration = name.removeprefix(PREFIX).partition(":")
     library = _library()
-    known = _ask(library.get_dataset_split_names, name, path, configuration or None)
-    hub_split = next((each for each in _SPLITS[split] if each in known), None)
+    hub_splits = _ask(library.get_dataset_split_names, name, path, configuration or None)
+    hub_split = next((alias for alias in _SPLITS[split] if alias in hub_splits), None)
     if hub_split is None:
         if split == "train":
-            raise UserError(f"{name} has no split called train: it has {', '.join(known)}")
+            raise UserError(f"{name} has no split called train: it has {', '.join(hub_splits)}")
         return []
     rows = _ask(library.load_dataset, name, path, configuration or None, split=hub_split)
     label = f"{name} {hub_split}"
@@ -47,12 +48,12 @@ def _library() -> Any:
         return importlib.import_module("datasets")
     except ImportError as error:
         raise UserError(
-            "hf: data sets need the library `datasets`: pip install datasets"
+            "hf: data sets require the library `datasets`: pip install datasets"
         ) from error
 
 
 def _ask(function: Any, name: str, *arguments: Any, **options: Any) -> Any:
-    """Returns what the library returns; whatever it raises is about the name or the network."""
+    """Calls the library; any error is reported as a problem of the name or the network."""
     try:
         return function(*arguments, **options)
     except Exception as error:  # its errors have no common class

@@ -1,4 +1,4 @@
-"""Inputs: aligned texts, one a side, and tables that hold both sides."""
+"""Inputs: aligned texts, one per side, and tables with both sides."""
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
@@ -18,9 +18,9 @@ from pipeline.dataset.schema import Pair
 
 @dataclasses.dataclass(frozen=True)
 class Text:
-    """One side of an input: a file, or lines made by the built-in generator.
+    """One side of an input: a file, or lines from the built-in generator.
 
-    `name` is what the user and the data card call it; `path` is where it lies, if elsewhere.
+    `name` is its name for users and in the data card; `path` is its address, if different.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Text:
 
     @property
     def address(self) -> str:
-        """Returns where the text lies."""
+        """Returns the address of the file."""
         return self.path or self.name
 
     @property
@@ -61,17 +61,17 @@ class AlignedTexts:
 
     source: Text
     target: Text
-    expected_pairs: int | None = None  # as others have counted them
+    expected_pairs: int | None = None  # as published
 
     @property
     def name(self) -> str:
-        """Returns what the data card calls the input."""
+        """Returns the input's name in the data card."""
         return f"{self.source.name} + {self.target.name}"
 
 
 @dataclasses.dataclass(frozen=True)
 class PairTable:
-    """An input that holds both sides of a pair together."""
+    """An input whose rows hold both sides of a pair."""
 
     name: str
     read: Callable[[], Iterator[Pair]]
@@ -85,12 +85,12 @@ def file_texts(
     target_files: Sequence[str],
     encodings: tuple[str, str] = ("utf-8", "utf-8"),
 ) -> list[AlignedTexts]:
-    """Returns the inputs in files: the first source file is aligned with the first target file.
+    """Returns aligned files as inputs, the first source file with the first target file.
 
     Args:
-        source_files: addresses of one side.
-        target_files: addresses of the other side.
-        encodings: of the source files and of the target files.
+        source_files: addresses of the source side.
+        target_files: addresses of the target side.
+        encodings: encodings of the source files and of the target files.
 
     Raises:
         UserError: unequal numbers of files.
@@ -100,15 +100,15 @@ def file_texts(
             f"received {len(source_files)} source and {len(target_files)} target files: "
             "expected one target file for each source file, in the same order"
         )
-    source, target = encodings
+    source_encoding, target_encoding = encodings
     return [
-        AlignedTexts(Text(one, encoding=source), Text(other, encoding=target))
-        for one, other in zip(source_files, target_files, strict=True)
+        AlignedTexts(Text(source, encoding=source_encoding), Text(target, encoding=target_encoding))
+        for source, target in zip(source_files, target_files, strict=True)
     ]
 
 
 def table_files(files: Sequence[str], columns: Columns, encoding: str) -> list[PairTable]:
-    """Returns the inputs in files that hold both sides."""
+    """Returns files with both sides as inputs."""
 
     def reader(address: str) -> Callable[[], Iterator[Pair]]:
         return lambda: read_pair_file(address, columns, encoding)
@@ -117,7 +117,7 @@ def table_files(files: Sequence[str], columns: Columns, encoding: str) -> list[P
 
 
 def builtin_texts(split: str) -> list[AlignedTexts]:
-    """Returns the built-in corpus of one split as an input."""
+    """Returns one split of the built-in corpus as an input."""
     from pipeline.corpora.builtin import generate_pairs
 
     sources, targets = zip(*generate_pairs(split), strict=True)

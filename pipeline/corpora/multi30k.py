@@ -1,6 +1,6 @@
-"""Where Multi30k lies: image captions in English, German and French (Elliott et al. 2016, 2017).
+"""Multi30k: image captions in English, German and French (Elliott et al. 2016, 2017).
 
-Checksums are of the files at the commit which the URLs name, raw text, compressed by the authors.
+The files are the authors' compressed raw text, at the commit in the URLs; so are the checksums.
 """
 
 from pipeline.corpora.download import Download

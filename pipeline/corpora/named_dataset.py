@@ -1,4 +1,4 @@
-"""What a named data set is made of: parts, each one file a language, somewhere on the web."""
+"""Descriptions of downloadable data sets: parts, each with one aligned file per language."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -8,14 +8,26 @@ from pipeline.corpora.download import Download
 
 @dataclasses.dataclass(frozen=True)
 class WebFile:
-    """One language's text: a download, or a file in a downloaded archive.
+    """One language's text: a download, or a member of a downloaded archive.
 
-    In `member`, `{role}` stands for `src` or `ref`: WMT keeps the same text once as the source of
-    one direction, once as the reference of the other.
+    In `member`, `{role}` stands for `src` or `ref`: WMT publishes the same text as the source of
+    one direction and as the reference of the other.
     """
 
     download: Download
     member: str | None = None
+
+    def in_role(self, role: str) -> "WebFile":
+        """Returns the file of one role, `src` or `ref`."""
+        if self.member is None:
+            return self
+        return dataclasses.replace(self, member=self.member.replace("{role}", role))
+
+    @property
+    def origin(self) -> str:
+        """Returns the first URL, and the member if there is one."""
+        url = self.download.urls[0]
+        return f"{url}::{self.member}" if self.member else url
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,16 +36,16 @@ class Part:
 
     name: str
     files: Mapping[str, WebFile]  # by language code
-    pairs: int | None = None  # as others have counted them
+    pairs: int | None = None  # as published
 
     def covers(self, *languages: str) -> bool:
-        """Returns whether the part has each of the languages."""
+        """Returns whether the part has all of these languages."""
         return set(languages) <= self.files.keys()
 
 
 @dataclasses.dataclass(frozen=True)
 class NamedDataset:
-    """A data set which a user calls by name, in either direction."""
+    """A data set that users choose by name, in either direction."""
 
     description: str
     languages: tuple[str, str]

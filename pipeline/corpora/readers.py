@@ -1,17 +1,17 @@
-r"""Formats of parallel text: what holds one side (lines, SGML), what holds both (tables, TMX).
+r"""Readers of parallel text: formats with one side (lines, SGML) or both (tables, TMX).
 
-| suffix | holds | columns |
+| suffix | content | columns |
 |---|---|---|
-| any other | one side, a sentence a line | |
 | .sgm, .sgml | one side of a WMT test set | |
-| .tsv, .csv | both sides | by number from 1, or by name in the first row; unset: 1 and 2 |
-| .jsonl, .parquet | both sides | by name; unset: the language, as `en` or `translation.en` |
+| .tsv, .csv | both sides | numbers from 1, or names in the first row; default: 1 and 2 |
+| .jsonl, .parquet | both sides | names; default: the language, as `en` or `translation.en` |
 | .tmx | both sides | by language |
+| any other | one side, one sentence per line | |
 
-An input is named by an address, as a user writes it: `text.en`, `gs://bucket/text.en.xz`, or
+Users name an input by its address: `text.en`, `gs://bucket/text.en.xz`, or
 `corpus.tgz::training/text.en.gz` for a member of a tar or zip archive.
 
-Lines and rows end at "\n" alone: U+0085, U+2028 and lone "\r" are text.
+Lines and rows end only at "\n": U+0085, U+2028 and lone "\r" are text.
 """
 
 import contextlib
@@ -39,16 +39,23 @@ _TABLE_ROWS = 10_000  # of a parquet file, in memory at once
 
 @dataclasses.dataclass(frozen=True)
 class Columns:
-    """Where the two sides stand in a file that holds both."""
+    """Columns of the two sides in a file that holds both; a name may be a number from 1."""
 
     languages: tuple[str, str]  # source and target
-    names: tuple[str | None, str | None] = (None, None)
+    names: tuple[str | None, str | None] = (None, None)  # None: the default of the format
 
     def look_up(self, row: Mapping[str, Any], where: str) -> Pair:
-        """Returns both sides of a row of named values; a missing value is an empty side.
+        """Returns both sides of a row of named values; null is an empty side.
+
+        Example: for languages `en` and `de` and no names, `{"en": "dog", "de": "Hund"}` and
+        `{"translation": {"en": "dog", "de": "Hund"}}` both give `("dog", "Hund")`.
+
+        Args:
+            row: values by column.
+            where: address and row number, for error messages.
 
         Raises:
-            UserError: the row lacks a column, or it holds no text.
+            UserError: the row lacks a column, or a value is not text.
         """
         source, target = (
             _look_up(row, (name,) if name else (language, f"translation.{language}"), where)
@@ -56,13 +63,27 @@ class Columns:
         )
         return source, target
 
+    def header_columns(self, address: str) -> tuple[str, str]:
+        """Returns the columns of a table, names or numbers from 1; the default is 1 and 2.
+
+        Raises:
+            UserError: both are the same, or one is 0.
+        """
+        source, target = self.names[0] or "1", self.names[1] or "2"
+        if source == target or "0" in (source, target):
+            raise UserError(
+                f"{address}: received columns {source} and {target} for source and target: "
+                "expected two different ones, counted from 1"
+            )
+        return source, target
+
 
 @contextlib.contextmanager
 def open_bytes(address: str) -> Iterator[BinaryIO]:
-    """Opens an address for reading; compression is undone, by suffix.
+    """Opens an address for reading, decompressed according to its suffix.
 
     Raises:
-        UserError: nothing is there; or, also later while reading, it is broken.
+        UserError: the file does not exist, or is broken (also raised later, while reading).
     """
     path, mark, member = address.partition(MEMBER_MARK)
     if not storage.is_file(path):
@@ -78,13 +99,13 @@ def open_bytes(address: str) -> Iterator[BinaryIO]:
 
 
 def format_suffix(address: str) -> str:
-    """Returns the suffix below any compression. Example: `a.tgz::b/c.tsv.gz` gives `.tsv`."""
+    """Returns the suffix without compression. Example: `a.tgz::b/c.tsv.gz` gives `.tsv`."""
     stem = os.path.splitext(address)[0] if is_compressed(address) else address
     return os.path.splitext(stem)[1].lower()
 
 
 def is_plain_lines(address: str) -> bool:
-    """Returns whether a file that holds one side is simply lines."""
+    """Returns whether a file with one side is plain lines."""
     return format_suffix(address) not in _SGML
 
 
@@ -110,7 +131,7 @@ def read_side(address: str, encoding: str) -> Iterator[bytes]:
 
 
 def read_pair_file(address: str, columns: Columns, encoding: str) -> Iterator[Pair]:
-    """Yields the pairs of a file that holds both sides.
+    """Yields the pairs of a file with both sides.
 
     Raises:
         UserError: the file is missing, broken, in another format or encoding, or lacks a column.
@@ -132,9 +153,9 @@ def is_utf8(encoding: str) -> bool:
 
 @contextlib.contextmanager
 def _decoded(file: BinaryIO, address: str, encoding: str) -> Iterator[TextIO]:
-    """Opens the text of a binary file; a byte order mark is no text.
+    """Opens a binary file as text, without its byte order mark.
 
-    Bytes that are no UTF-8 become lone surrogates (PEP 383), for the rules of cleaning to judge.
+    Undecodable bytes of UTF-8 become lone surrogates (PEP 383); a cleaning rule drops them.
     """
     name, errors = ("utf-8-sig", "surrogateescape") if is_utf8(encoding) else (encoding, "strict")
     try:
@@ -160,32 +181,35 @@ def _read_csv(file: BinaryIO, address: str, columns: Columns, encoding: str) -> 
 
 
 def _from_table(rows: Iterable[list[str]], address: str, columns: Columns) -> Iterator[Pair]:
-    """Yields two cells of each row; a row with nothing in it is a pair with empty sides."""
+    """Yields the pairs of a table's rows; an empty row is a pair with two empty sides.
+
+    Example: rows `["id", "en", "de"]`, `["7", "dog", "Hund"]` with the columns `("en", "de")` give
+    `("dog", "Hund")`; with `("2", "3")` the first row is a pair too, `("en", "de")`.
+    """
+    names = columns.header_columns(address)
     numbered = enumerate(rows, 1)
-    given = tuple(name or str(place) for place, name in enumerate(columns.names, 1))
-    if given[0] == given[1] or "0" in given:
-        raise UserError(
-            f"{address}: received columns {given[0]} and {given[1]} for source and target: "
-            "expected two different ones, counted from 1"
-        )
-    if all(name.isdecimal() for name in given):
-        places = [int(name) - 1 for name in given]
+    if all(name.isdecimal() for name in names):
+        source, target = (int(name) - 1 for name in names)
     else:
-        header = next(numbered, (1, []))[1]
-        if missing := [name for name in given if name not in header]:
-            raise UserError(f"{address} has no column {missing[0]}: it has {', '.join(header)}")
-        places = [header.index(name) for name in given]
-    source, target = places
+        _, header = next(numbered, (1, []))
+        source, target = (_find_column(name, header, address) for name in names)
+    width = 1 + max(source, target)
     for number, row in numbered:
-        if max(places) < len(row):
+        if len(row) >= width:
             yield row[source], row[target]
-        elif any(row):
+        elif not any(row):
+            yield "", ""
+        else:
             raise UserError(
-                f"{address}, row {number} has {len(row)} columns: expected {max(places) + 1}; "
+                f"{address}, row {number} has {len(row)} columns: expected {width}; "
                 "--source_column and --target_column choose others"
             )
-        else:
-            yield "", ""
+
+
+def _find_column(name: str, header: Sequence[str], address: str) -> int:
+    if name not in header:
+        raise UserError(f"{address} has no column {name}: it has {', '.join(header)}")
+    return header.index(name)
 
 
 def _read_jsonl(file: BinaryIO, address: str, columns: Columns, encoding: str) -> Iterator[Pair]:
@@ -197,7 +221,7 @@ def _read_jsonl(file: BinaryIO, address: str, columns: Columns, encoding: str) -
             try:
                 row = json.loads(line)
             except ValueError as error:
-                raise UserError(f"{where}: {error}; expected a JSON object a line") from error
+                raise UserError(f"{where}: {error}; expected one JSON object per line") from error
             if not isinstance(row, dict):
                 raise UserError(f"{where}: received {line[:40]!r}, expected a JSON object")
             yield columns.look_up(row, where)
@@ -207,7 +231,7 @@ def _read_parquet(file: BinaryIO, address: str, columns: Columns, encoding: str)
     import pyarrow
     from pyarrow import parquet
 
-    del encoding  # Parquet's text is UTF-8
+    del encoding  # text in Parquet is UTF-8
     content = file if file.seekable() else io.BytesIO(file.read())
     try:
         table = parquet.ParquetFile(content)
@@ -224,16 +248,25 @@ def _read_tmx(file: BinaryIO, address: str, columns: Columns, encoding: str) -> 
 
 
 def _look_up(row: Mapping[str, Any], names: Sequence[str], where: str) -> str:
+    """Returns the text of the first of these columns that the row has."""
     for name in names:
-        value: Any = row
-        for part in [name] if name in row else name.split("."):
-            value = value.get(part, _ABSENT) if isinstance(value, Mapping) else _ABSENT
+        value = _find_value(row, name)
         if value is None or isinstance(value, str):
             return value or ""
     raise UserError(
         f"{where} has no text at {' or '.join(names)}: it has {', '.join(row)}; "
         "choose with --source_column and --target_column"
     )
+
+
+def _find_value(row: Mapping[str, Any], name: str) -> Any:
+    """Returns the value of a column, or `_ABSENT`; `a.b` may be the value of `b` inside `a`."""
+    if name in row:
+        return row[name]
+    value: Any = row
+    for part in name.split("."):
+        value = value.get(part, _ABSENT) if isinstance(value, Mapping) else _ABSENT
+    return value
 
 
 _ABSENT = object()

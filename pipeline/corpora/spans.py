@@ -1,7 +1,7 @@
-r"""Spans: consecutive lines of a text file as a byte range; cutting and decoding in one place.
+r"""Spans: consecutive lines of a text file as a byte range; how files are cut and decoded.
 
-Lines end at the byte 0x0A alone: text mode would also split at U+0085 and U+2028, and shift the
-alignment. Preprocessing and the translation of large files both cut their input here.
+Lines end only at the byte 0x0A: `str.splitlines` would also split at U+0085 and U+2028 and shift
+the alignment. Preprocessing and the translation of large files both use this module.
 """
 
 import dataclasses
@@ -14,12 +14,12 @@ from pipeline.common.errors import UserError
 
 @dataclasses.dataclass(frozen=True)
 class Span:
-    """A byte range of a text file, and where a user would find its first line."""
+    """A byte range of a text file, and the user's file and line that it starts at."""
 
     path: str
     start: int  # bytes
     size: int  # bytes
-    name: str  # the user's own file, which may be a .gz
+    name: str  # the user's file, which may be compressed
     first_line: int  # counted from 1
 
     def read(self) -> bytes:
@@ -44,8 +44,8 @@ def cut_chunks(
     Args:
         lines: with their line ends, for example an open binary file.
         chunk_lines: lines of a chunk.
-        path: the file that holds the lines, or will.
-        name: what the user calls the file, if not by its path.
+        path: the file that holds the lines, or will hold them.
+        name: the file's name for the user, if not its path.
     """
     lines = iter(lines)
     start, first_line = 0, 1
@@ -62,12 +62,12 @@ def cut_aligned_chunks(
     """Yields the chunks of aligned texts side by side, reading no further than needed.
 
     Args:
-        texts: lines with their line ends; line n of one belongs to line n of each other.
+        texts: lines with their line ends; lines with equal numbers belong together.
         chunk_lines: lines of a chunk.
         paths: the file of each text.
 
     Raises:
-        UserError: one text has fewer lines; says which, and how many.
+        UserError: a text has fewer lines; says which, and how many.
     """
     columns = [
         cut_chunks(text, chunk_lines, path=path) for text, path in zip(texts, paths, strict=True)

@@ -1,4 +1,4 @@
-"""Translation memories: TMX, the XML in which translators exchange aligned segments."""
+"""TMX (Translation Memory eXchange): XML files of aligned segments."""
 
 from collections.abc import Iterator
 from typing import BinaryIO
@@ -9,7 +9,7 @@ from pipeline.common.errors import UserError
 from pipeline.dataset.schema import Pair
 
 _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
-_NATIVE_CODES = frozenset({"bpt", "ept", "ph", "it", "ut"})  # hold mark-up of the original format
+_NATIVE_CODES = frozenset({"bpt", "ept", "ph", "it", "ut"})  # markup of the original format
 
 
 def read_tmx(file: BinaryIO, address: str, languages: tuple[str, str]) -> Iterator[Pair]:
@@ -18,10 +18,10 @@ def read_tmx(file: BinaryIO, address: str, languages: tuple[str, str]) -> Iterat
     A unit that lacks a language has an empty side. `en` takes the segments of `en-GB` too.
 
     Raises:
-        UserError: the file is no well-formed XML, or has nothing in a language.
+        UserError: the file is not well-formed XML, or has no segment in a language.
     """
-    primary = [primary_code(code) for code in languages]
-    seen: set[str] = set()
+    codes = [primary_code(language) for language in languages]
+    seen: set[str] = set()  # languages of the segments so far
     try:
         body: list[ElementTree.Element] = []
         for event, element in ElementTree.iterparse(file, events=("start", "end")):
@@ -30,29 +30,30 @@ def read_tmx(file: BinaryIO, address: str, languages: tuple[str, str]) -> Iterat
             elif event == "end" and _name(element) == "tu":
                 segments = _segments(element)
                 seen.update(segments)
-                source, target = (segments.get(code, "") for code in primary)
+                source, target = (segments.get(code, "") for code in codes)
                 yield source, target
                 for parent in body:
-                    parent.clear()  # memory does not grow with the file
+                    parent.clear()  # bounds memory
     except ElementTree.ParseError as error:
         raise UserError(f"{address} is a broken TMX file ({error}): fetch it again") from error
-    if missing := [code for code in primary if code not in seen]:
-        found = ", ".join(sorted(seen)) or "no text"
+    missing = [code for code in codes if code not in seen]
+    if missing:
+        present = ", ".join(sorted(seen)) or "no text"
         raise UserError(
-            f"{address} has nothing in {missing[0]}: it has {found}; "
+            f"{address} has no segment in {missing[0]}: it has {present}; "
             "choose with --source_language and --target_language"
         )
 
 
 def _segments(unit: ElementTree.Element) -> dict[str, str]:
     """Returns the text of each language's first segment."""
-    found: dict[str, str] = {}
+    segments: dict[str, str] = {}
     for variant in unit:
         segment = next((child for child in variant if _name(child) == "seg"), None)
         if segment is not None:
             language = variant.get(_LANGUAGE) or variant.get("lang") or ""
-            found.setdefault(primary_code(language), " ".join(_text(segment).split()))
-    return found
+            segments.setdefault(primary_code(language), " ".join(_text(segment).split()))
+    return segments
 
 
 def _text(element: ElementTree.Element) -> str:

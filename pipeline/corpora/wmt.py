@@ -1,9 +1,9 @@
-"""Where the data of WMT14 lies: training corpora, newstest2013 and newstest2014.
+"""WMT14: training corpora, newstest2013 and newstest2014.
 
-Checksums are those which TensorFlow Datasets (url_checksums/wmt14_translate.txt and
-wmt_t2t_translate.txt) or sacreBLEU (the MD5s of test sets) publish. Pair counts are lines, as
-reported by those who have counted: https://www.statmt.org/wmt14/translation-task.html describes
-the corpora. Giga and UN have no published checksum that we know.
+https://www.statmt.org/wmt14/translation-task.html describes the corpora. Checksums come from
+TensorFlow Datasets (url_checksums/wmt14_translate.txt and wmt_t2t_translate.txt) and sacreBLEU
+(MD5s of test sets). Pair counts are published numbers of lines. For Giga and UN we know of no
+published checksum.
 """
 
 from pipeline.corpora.download import Download
@@ -11,7 +11,7 @@ from pipeline.corpora.named_dataset import NamedDataset, Part, WebFile
 
 
 def _statmt(path: str, checksum: str | None = None) -> Download:
-    """Returns a file of statmt.org. What nobody can verify comes by an encrypted connection."""
+    """Returns a file of statmt.org; without a checksum, only encrypted connections are used."""
     hosts = ["https://www.statmt.org", "https://statmt.org"]
     hosts += ["http://www.statmt.org"] if checksum else []
     return Download(tuple(f"{host}/{path}" for host in hosts), checksum)
@@ -49,7 +49,7 @@ TEST_2014_FILTERED = _statmt("wmt14/test-filtered.tgz", "md5:84c597844c1542e29c2
 
 
 def _corpus(name: str, archive: Download, stem: str, foreign: str, pairs: int | None) -> Part:
-    """Returns a training corpus whose files are called like `STEM.de-en.de`."""
+    """Returns a training corpus whose files have names like `STEM.de-en.de`."""
     suffix = ".gz" if archive is GIGA else ""
     pair = "" if archive is GIGA else f".{foreign}-en"
     files = {
@@ -83,7 +83,7 @@ EVALUATION_SETS = {
         _newstest2014(TEST_2014, "test-full", "de", 3003),
         _newstest2014(TEST_2014, "test-full", "fr", 3003),
     ),
-    # What was judged in 2014, without the lines that were found wanting.
+    # The evaluation of 2014 used this set: newstest2014 without faulty lines.
     "newstest2014_filtered": (
         _newstest2014(TEST_2014_FILTERED, "test", "de", 2737),
         _newstest2014(TEST_2014_FILTERED, "test", "fr", None),

@@ -106,7 +106,7 @@ def test_samples_show_text_and_subwords(dataset: Dataset, samples: int) -> None:
         ),
     ],
 )
-def test_the_next_step_is_the_experiment_made_for_the_directory(
+def test_the_next_step_names_the_flags_made_for_the_directory(
     dataset: Dataset, monkeypatch: pytest.MonkeyPatch, directory: str, flags: str
 ) -> None:
     monkeypatch.chdir(Path(__file__).parents[2])
@@ -114,7 +114,7 @@ def test_the_next_step_is_the_experiment_made_for_the_directory(
     assert text.splitlines()[-1] == f"Next: python -m trainer.task {flags}"
 
 
-def test_many_pairs_are_for_the_papers_model(dataset: Dataset) -> None:
+def test_many_pairs_suggest_the_papers_model(dataset: Dataset) -> None:
     train = dataclasses.replace(dataset.splits["train"], pairs=4_500_000)
     large = dataclasses.replace(dataset, splits={**dataset.splits, "train": train})
     assert "--flagfile=configs/base.flags --dataset_dir=" in card.format_summary(large, 1.0)

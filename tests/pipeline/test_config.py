@@ -17,7 +17,7 @@ def test_impossible_numbers_are_refused_by_name(name: str) -> None:
         PreprocessConfig(**impossible)
 
 
-def test_one_side_alone_is_refused() -> None:
+def test_files_of_only_one_side_are_refused() -> None:
     with pytest.raises(ValueError, match="--dev_source_files=c: expected --dev_target_files"):
         PreprocessConfig(source_files=("a",), target_files=("b",), dev_source_files=("c",))
 

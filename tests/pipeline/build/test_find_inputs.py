@@ -34,11 +34,11 @@ def names(split: str, languages: tuple[str, str] = ("en", "de"), **corpus: Any) 
     return [given.name for given in find_inputs.find_inputs(config, split)]
 
 
-def test_nothing_named_is_the_built_in_corpus() -> None:
+def test_the_default_is_the_built_in_corpus() -> None:
     assert names("test") == ["builtin test source + builtin test target"]
 
 
-def test_a_named_data_set_brings_its_own_dev_and_test() -> None:
+def test_a_named_data_set_has_its_own_dev_and_test() -> None:
     assert names("train", ("de", "en"), dataset="multi30k_en_de") == ["train.de@c + train.en@c"]
     assert names("dev", ("de", "en"), dataset="multi30k_en_de") == ["val.de@c + val.en@c"]
     assert names("dev", dataset="wmt14_en_de") == ["newstest2013.en@c + newstest2013.de@c"]

@@ -4,7 +4,7 @@ from pipeline.build.staging import Staging
 from pipeline.common import storage
 
 
-def test_runs_with_the_same_key_share_their_work_and_others_do_not(tmp_path: Path) -> None:
+def test_only_runs_with_the_same_key_share_their_work(tmp_path: Path) -> None:
     output = str(tmp_path / "out")
     first = Staging(output)
     storage.write_atomically(f"{first.raw}/cut.txt", b"of the inputs")

@@ -51,7 +51,7 @@ def test_our_own_subwords_are_identified(tmp_path: Path, wordpiece_path: str) ->
     assert check_given(PreprocessConfig()) == []
 
 
-def test_other_special_ids_are_named_beside_those_needed(tmp_path: Path) -> None:
+def test_other_special_ids_are_reported_with_the_expected_ones(tmp_path: Path) -> None:
     defaults = {"pad_id": -1, "unk_id": 0, "bos_id": 1, "eos_id": 2}
     expected = (
         "has the special ids padding none, end 2, unknown 0: "
@@ -65,9 +65,7 @@ def test_other_special_ids_are_named_beside_those_needed(tmp_path: Path) -> None
     "options",
     [{"add_dummy_prefix": False}, {"treat_whitespace_as_suffix": True}],
 )
-def test_a_model_that_marks_words_in_another_way_is_refused(
-    tmp_path: Path, options: dict[str, bool]
-) -> None:
+def test_a_model_with_other_word_marks_is_refused(tmp_path: Path, options: dict[str, bool]) -> None:
     with pytest.raises(UserError, match="does not encode a sentence word by word"):
         check(make_model(tmp_path, **options))
 
@@ -77,7 +75,7 @@ def test_a_model_whose_subwords_cross_spaces_is_refused(tmp_path: Path) -> None:
         check(make_model(tmp_path, split_by_whitespace=False))
 
 
-def test_a_model_without_byte_fallback_is_warned_of(
+def test_a_model_without_byte_fallback_causes_a_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     check(make_model(tmp_path))
@@ -95,7 +93,7 @@ def test_a_unigram_model_with_our_special_ids_can_be_used(tmp_path: Path) -> Non
     assert vocabulary.encode([line]) == [whole]
 
 
-def test_another_size_than_that_asked_for_is_refused(wordpiece_path: str) -> None:
+def test_a_size_other_than_the_requested_one_is_refused(wordpiece_path: str) -> None:
     expected = r"has \d+ subwords, received --vocabulary_size=99: leave it out"
     with pytest.raises(UserError, match=expected):
         check(wordpiece_path, subwords="wordpiece", vocabulary_size=99)
@@ -116,7 +114,7 @@ def test_wordpieces_of_another_layout_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("lines", ["▁\n▁a\n▁a\n", "a\n##b\n"])
-def test_a_repeated_wordpiece_or_none_that_starts_words_is_refused(
+def test_wordpieces_with_repeats_or_without_the_word_mark_are_refused(
     tmp_path: Path, lines: str
 ) -> None:
     path = tmp_path / "subwords.vocab"
@@ -125,7 +123,7 @@ def test_a_repeated_wordpiece_or_none_that_starts_words_is_refused(
         check(str(path), subwords="wordpiece")
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no file .*none: expected .*DIR/subwords.model"):
         check(str(tmp_path / "none"))
 
@@ -133,7 +131,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("shared", "files", "expected"), [(True, 2, "one file"), (False, 1, "two files")]
 )
-def test_as_many_files_as_vocabularies(shared: bool, files: int, expected: str) -> None:
+def test_each_vocabulary_has_a_file(shared: bool, files: int, expected: str) -> None:
     with pytest.raises(
         ValueError, match=f"--shared_vocabulary={shared!s}".lower() + f".*{expected}"
     ):

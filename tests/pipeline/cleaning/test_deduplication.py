@@ -42,7 +42,7 @@ def test_the_size_of_groups_changes_nothing(tmp_path: Path, pairs_together: int)
     assert mark(tmp_path, blocks, pairs_together) == expected
 
 
-def test_a_group_is_what_memory_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_holds_one_group_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = []
     unique = np.unique
 

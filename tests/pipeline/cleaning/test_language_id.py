@@ -58,13 +58,13 @@ def test_text_of_few_letters_outside_names_is_not_judged(text: str) -> None:
     assert not identifier.seen
 
 
-def test_letters_that_have_no_case_count() -> None:
+def test_letters_without_case_are_counted() -> None:
     identifier = CountingWords()
     is_in_another_language("今天早上狗把我的面包吃了", "en", identifier)
     assert identifier.seen
 
 
-def test_a_language_that_it_does_not_know_is_refused_by_name() -> None:
+def test_an_unsupported_language_is_refused_by_name() -> None:
     expected = "does not know the language tlh: expected one of de en; leave the flag out"
     with pytest.raises(UserError, match=expected):
         check_languages(["de", "tlh"], CountingWords())
@@ -105,7 +105,7 @@ def test_unknown_languages_are_refused_before_any_pair_is_read() -> None:
         rules.chosen("train")
 
 
-def test_a_missing_library_is_one_line_that_names_the_extra(
+def test_a_missing_library_is_reported_in_one_line_with_its_name(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "py3langid.langid", None)
@@ -117,7 +117,7 @@ def test_a_missing_library_is_one_line_that_names_the_extra(
 @pytest.mark.skipif(
     importlib.util.find_spec("py3langid") is None, reason="needs the extra: py3langid"
 )
-def test_the_library_tells_languages_apart() -> None:
+def test_the_library_distinguishes_languages() -> None:
     load_identifier.cache_clear()
     identifier = load_identifier()
     check_languages(["en", "de", "fr", "cs", "ru", "zh"], identifier)

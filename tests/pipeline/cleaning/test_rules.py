@@ -50,7 +50,7 @@ STRICT: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("pair", [("Omsk", "Omsk"), ("\x82", "\ufffd"), ("чай", "tea")])
-def test_unusual_pairs_stay_unless_a_rule_is_asked_for(pair: tuple[str, str]) -> None:
+def test_unusual_pairs_are_kept_unless_a_rule_is_on(pair: tuple[str, str]) -> None:
     assert reason(*pair) is None
     assert reason(*pair, **STRICT) is not None
 
@@ -61,12 +61,12 @@ def test_the_first_rule_counts_the_pair() -> None:
 
 
 @pytest.mark.parametrize("split", ["dev", "test"])
-def test_scores_stay_comparable_because_dev_and_test_stay(split: str) -> None:
+def test_dev_and_test_are_kept_so_that_scores_are_comparable(split: str) -> None:
     assert reason("a b c d e f g h i j k", "a", split, **STRICT) is None
     assert reason("", "a", split) == "empty_side"
 
 
-def test_every_rule_can_be_tried_at_its_usual_strictness() -> None:
+def test_every_rule_can_be_tried_with_its_usual_limit() -> None:
     rules = PairRules(CleaningConfig(max_length_ratio=0.0), "en", "ru").all()
     drops = [name for name, drop in rules if drop("чай " * 10, "чай")]
     assert drops == ["length_ratio", "wrong_script"]

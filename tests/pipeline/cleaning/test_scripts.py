@@ -33,7 +33,7 @@ def test_text_is_entirely_in_the_scripts_of_its_language(language: str, text: st
     ("text", "share"),
     [("Café в 9", 0.8), ("чай", 0.0), ("ab аб", 0.5), ("12 – 34 % ☕👩‍👧", 1.0), ("", 1.0)],
 )
-def test_share_counts_letters_only(text: str, share: float) -> None:
+def test_only_letters_count_for_the_share(text: str, share: float) -> None:
     assert script_share(text, LATIN) == share
 
 
@@ -41,5 +41,5 @@ def test_ascii_is_foreign_to_other_scripts() -> None:
     assert script_share("tea", scripts_of("ru")) == 0.0
 
 
-def test_a_language_not_listed_is_latin() -> None:
+def test_an_unlisted_language_is_latin() -> None:
     assert scripts_of("tlh") == LATIN

@@ -48,7 +48,7 @@ def test_members_are_read_by_name(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ARCHIVES)
-def test_members_are_copied_in_the_order_asked_for(tmp_path: Path, name: str) -> None:
+def test_members_are_copied_in_the_requested_order(tmp_path: Path, name: str) -> None:
     archive = make_archive(tmp_path, name)
     folder = tmp_path / "out"
     paths = extract_members(archive, ["deep/a.de", "deep/a.en"], str(folder))
@@ -57,7 +57,7 @@ def test_members_are_copied_in_the_order_asked_for(tmp_path: Path, name: str) ->
     assert len([path for path in folder.rglob("*") if path.is_file()]) == 2
 
 
-def test_copies_that_exist_stay(tmp_path: Path) -> None:
+def test_existing_copies_are_kept(tmp_path: Path) -> None:
     archive = make_archive(tmp_path, "x.tgz")
     (path,) = extract_members(archive, ["deep/a.de"], str(tmp_path))
     Path(archive).unlink()
@@ -65,7 +65,7 @@ def test_copies_that_exist_stay(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ARCHIVES)
-def test_a_missing_member_is_named_with_those_there_are(tmp_path: Path, name: str) -> None:
+def test_a_missing_member_is_reported_with_existing_ones(tmp_path: Path, name: str) -> None:
     archive = make_archive(tmp_path, name)
     expected = r"has no member a\.fr: it holds deep/a\.en, deep/a\.de, b\.en\.gz"
     with pytest.raises(UserError, match=expected), open_bytes(f"{archive}::a.fr"):
@@ -83,7 +83,7 @@ def test_no_member_is_written_outside_the_folder(tmp_path: Path, member: str) ->
 
 
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE])
-def test_links_and_devices_are_no_text(tmp_path: Path, kind: bytes) -> None:
+def test_links_and_devices_are_not_members(tmp_path: Path, kind: bytes) -> None:
     secret = tmp_path / "secret"
     secret.write_text("secret")
     member = tarfile.TarInfo("a.en")
@@ -94,7 +94,7 @@ def test_links_and_devices_are_no_text(tmp_path: Path, kind: bytes) -> None:
 
 
 @pytest.mark.parametrize("name", ["x.tgz", "x.tar.xz", "x.zip", "x.tar"])
-def test_a_cut_archive_is_named_and_leaves_no_copy(tmp_path: Path, name: str) -> None:
+def test_a_truncated_archive_is_named_and_leaves_no_copy(tmp_path: Path, name: str) -> None:
     archive = Path(make_archive(tmp_path, name))
     archive.write_bytes(archive.read_bytes()[:90])
     with pytest.raises(UserError, match=f"{name} is a broken"):
@@ -102,7 +102,7 @@ def test_a_cut_archive_is_named_and_leaves_no_copy(tmp_path: Path, name: str) ->
     assert not list((tmp_path / "out").rglob("*.*"))
 
 
-def test_a_copy_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
+def test_an_interrupted_copy_leaves_no_file(tmp_path: Path) -> None:
     write_tar(tmp_path / "x.tar", [tarfile.TarInfo("a.en")], [b"line\n" * 100_000])
     archive = tmp_path / "x.tar"
     archive.write_bytes(archive.read_bytes()[:200_000])

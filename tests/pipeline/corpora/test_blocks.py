@@ -59,21 +59,21 @@ def test_several_files_are_concatenated_in_order(tmp_path: Path) -> None:
     assert len(corpora) == 2
 
 
-def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_skipped(tmp_path: Path) -> None:
     name = write(tmp_path / "s", b"\xef\xbb\xbfone\n")
     blocks, _ = cut_blocks("train", file_texts([name], [name]), 9, str(tmp_path))
     assert read_span(blocks[0].source) == ["one"]
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])
-def test_undecodable_bytes_are_placed(tmp_path: Path, suffix: str) -> None:
+def test_undecodable_bytes_are_reported_by_file_and_line(tmp_path: Path, suffix: str) -> None:
     name = write(tmp_path / f"s{suffix}", b"one\ntwo\nthree\nf\xfcnf\nsix\n")
     blocks, _ = cut_blocks("train", file_texts([name], [name]), 2, str(tmp_path))
     with pytest.raises(UserError, match=f"{name}, line 4: byte 0xfc is not UTF-8; .*--encoding"):
         read_span(blocks[1].source)
 
 
-def test_undecodable_bytes_of_a_table_are_placed_or_kept_for_the_rule(tmp_path: Path) -> None:
+def test_undecodable_bytes_of_a_table_are_reported_or_kept_for_the_rule(tmp_path: Path) -> None:
     name = write(
         tmp_path / "x.jsonl", b'{"en": "\\ud83d", "de": ""}\n{"en": "five", "de": "f\xfcnf"}\n'
     )
@@ -92,7 +92,7 @@ def test_undecodable_bytes_of_a_table_are_placed_or_kept_for_the_rule(tmp_path: 
         (b"", b"", "are empty: expected at least one pair"),
     ],
 )
-def test_sides_that_do_not_match_are_refused(
+def test_sides_of_unequal_length_are_refused(
     tmp_path: Path, source: bytes, target: bytes, message: str
 ) -> None:
     texts = file_texts([write(tmp_path / "s", source)], [write(tmp_path / "t", target)])
@@ -150,7 +150,7 @@ def test_a_line_end_in_a_cell_does_not_shift_the_alignment(tmp_path: Path) -> No
     assert [line.split() for line in read_span(blocks[0].target)] == [["eins"], ["drei", "vier"]]
 
 
-def test_half_a_character_does_not_stop_the_run(tmp_path: Path) -> None:
+def test_an_unpaired_surrogate_does_not_stop_the_run(tmp_path: Path) -> None:
     table = table_of(tmp_path / "x.jsonl", '{"en": "a\\ud83d", "de": "b"}\n')
     blocks, _ = cut_blocks("dev", table, 9, str(tmp_path))
     assert read_span(blocks[0].source) == ["a?"]
@@ -182,14 +182,14 @@ def test_text_in_another_encoding_is_cut_as_utf8(tmp_path: Path) -> None:
     assert (blocks[0].source.path != source, blocks[0].target.path) == (True, target)
 
 
-def test_an_unexpected_number_of_pairs_is_told(
+def test_an_unexpected_number_of_pairs_is_logged(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     text = Text(write(tmp_path / "s", b"one\n"))
     cut_blocks("dev", [AlignedTexts(text, text, expected_pairs=1)], 9, str(tmp_path))
     assert not caplog.records
     cut_blocks("dev", [AlignedTexts(text, text, expected_pairs=2)], 9, str(tmp_path))
-    assert "has 1 pairs, others have counted 2" in caplog.text
+    assert "has 1 pairs, expected 2 as published" in caplog.text
 
 
 @pytest.mark.parametrize(("number", "sizes"), [(1, [1]), (16, [1] * 16), (17, [2] * 8 + [1])])

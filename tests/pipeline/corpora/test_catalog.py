@@ -28,16 +28,16 @@ def web() -> Iterator[Web]:
 
 
 @pytest.mark.parametrize("name", catalog.DATASETS)
-def test_every_data_set_is_whole_in_both_directions(name: str) -> None:
+def test_every_data_set_is_complete_in_both_directions(name: str) -> None:
     dataset = catalog.DATASETS[name]
-    one, other = dataset.languages
-    for languages in ((one, other), (other, one)):
+    first, second = dataset.languages
+    for languages in ((first, second), (second, first)):
         parts = [*catalog.training_parts(name, *languages)]
-        parts += [catalog.evaluation_part(each, *languages) for each in (dataset.dev, dataset.test)]
+        parts += [catalog.evaluation_part(name, *languages) for name in (dataset.dev, dataset.test)]
         assert all(part.covers(*languages) for part in parts)
 
 
-def test_wmt14_has_the_pairs_that_everybody_counts() -> None:
+def test_wmt14_has_the_published_numbers_of_pairs() -> None:
     counts = {
         name: sum(part.pairs or 0 for part in catalog.DATASETS[name].train)
         for name in ("wmt14_en_de", "wmt14_en_fr")
@@ -45,7 +45,7 @@ def test_wmt14_has_the_pairs_that_everybody_counts() -> None:
     assert counts == {"wmt14_en_de": 4_520_620, "wmt14_en_fr": 40_842_333}
 
 
-def test_downloads_have_whole_urls_and_checksums() -> None:
+def test_downloads_have_complete_urls_and_checksums() -> None:
     lengths = {"sha256": 64, "md5": 32}
     for download in DOWNLOADS:
         schemes = ("https://", "http://") if download.checksum else ("https://",)

@@ -20,7 +20,7 @@ COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.parametrize("suffix", ["", *COMPRESSORS])
-def test_lines_come_back_through_every_compression(tmp_path: Path, suffix: str) -> None:
+def test_every_compression_is_undone(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"text{suffix}"
     path.write_bytes(COMPRESSORS[suffix](TEXT) if suffix else TEXT)
     with open_bytes(str(path)) as file:
@@ -28,7 +28,7 @@ def test_lines_come_back_through_every_compression(tmp_path: Path, suffix: str) 
 
 
 @pytest.mark.parametrize("suffix", COMPRESSORS)
-def test_a_file_of_two_pieces_is_read_to_its_end(tmp_path: Path, suffix: str) -> None:
+def test_a_file_of_two_frames_is_read_to_its_end(tmp_path: Path, suffix: str) -> None:
     compress = COMPRESSORS[suffix]
     path = tmp_path / f"text{suffix}"
     path.write_bytes(compress(TEXT) + compress(b"the end\n"))
@@ -57,7 +57,7 @@ def test_a_broken_file_is_named(tmp_path: Path, suffix: str, damage: str) -> Non
     ("address", "suffix"),
     [("a.TSV", ".tsv"), ("a.tsv.gz", ".tsv"), ("a.tgz::b/c.jsonl.zst", ".jsonl"), ("a.d/b", "")],
 )
-def test_the_format_is_below_the_compression(address: str, suffix: str) -> None:
+def test_the_suffix_before_the_compression_is_the_format(address: str, suffix: str) -> None:
     assert format_suffix(address) == suffix
 
 

@@ -52,7 +52,7 @@ def test_only_a_missing_training_split_is_an_error(hub: list[Any]) -> None:
         find_tables("hf:only/dev", "train", COLUMNS)
 
 
-def test_what_the_hub_refuses_is_one_line(hub: list[Any]) -> None:
+def test_an_error_of_the_hub_is_one_line(hub: list[Any]) -> None:
     with pytest.raises(UserError, match=r"cannot load hf:no/body: FileNotFoundError: .*exist$"):
         find_tables("hf:no/body", "train", COLUMNS)
 

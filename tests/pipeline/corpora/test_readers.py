@@ -29,7 +29,7 @@ def pairs(address: str, columns: Columns = EN_DE, encoding: str = "utf-8") -> li
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("start", ["", "\ufeff"])
-def test_tsv_rows_end_at_line_feeds_alone(tmp_path: Path, end: str, start: str) -> None:
+def test_tsv_rows_end_only_at_line_feeds(tmp_path: Path, end: str, start: str) -> None:
     rows = end.join("\t".join(pair) for pair in PAIRS)
     assert pairs(write(tmp_path / "x.tsv", f"{start}{rows}{end}")) == PAIRS
 
@@ -50,7 +50,7 @@ def test_columns_are_chosen_by_number_or_by_name(tmp_path: Path, suffix: str, ma
         pairs(address, named("english", "french"))
 
 
-def test_a_row_with_too_few_columns_is_placed(tmp_path: Path) -> None:
+def test_a_row_with_too_few_columns_is_reported_by_number(tmp_path: Path) -> None:
     address = write(tmp_path / "x.tsv", "one\teins\ntwo\n")
     with pytest.raises(UserError, match=r"x\.tsv, row 2 has 1 columns: expected 2"):
         pairs(address)
@@ -61,7 +61,7 @@ def test_an_empty_row_is_a_pair_with_empty_sides(tmp_path: Path) -> None:
     assert pairs(write(tmp_path / "x.csv", "one,eins\n\n")) == [("one", "eins"), ("", "")]
 
 
-def test_csv_that_is_none_is_placed(tmp_path: Path) -> None:
+def test_malformed_csv_is_reported_by_line(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"x\.csv, line 2: .* expected CSV"):
         pairs(write(tmp_path / "x.csv", 'a,b\n"c"d,e\n'))
 
@@ -79,7 +79,7 @@ def test_jsonl_and_parquet_values_are_found_by_name(
     tmp_path: Path, columns: Columns, row: Callable[[str, str | None], dict[str, Any]]
 ) -> None:
     rows = [row(*pair) for pair in PAIRS] + [row("four", None)]
-    lines = "".join(f"{json.dumps(each)}\n" for each in rows)
+    lines = "".join(f"{json.dumps(row)}\n" for row in rows)
     parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "x.parquet")
     expected = [*PAIRS, ("four", "")]
     assert pairs(write(tmp_path / "x.jsonl", f"{lines}\n"), columns) == expected
@@ -91,11 +91,13 @@ def test_jsonl_and_parquet_values_are_found_by_name(
     [
         ('{"en": "a"}', r"line 2 has no text at de or translation\.de: it has en; choose"),
         ('{"en": "a", "de": 7}', r"line 2 has no text at de"),
-        ('{"en": ', "line 2: .*expected a JSON object a line"),
+        ('{"en": ', "line 2: .*expected one JSON object per line"),
         ("[1]", r"line 2: received '\[1\]\\n', expected a JSON object"),
     ],
 )
-def test_a_json_line_without_a_pair_is_placed(tmp_path: Path, line: str, message: str) -> None:
+def test_a_json_line_without_a_pair_is_reported_by_line(
+    tmp_path: Path, line: str, message: str
+) -> None:
     address = write(tmp_path / "x.jsonl", f'{{"en": "a", "de": "b"}}\n{line}\n')
     with pytest.raises(UserError, match=message):
         pairs(address)
@@ -140,7 +142,7 @@ def test_bytes_of_another_encoding_are_explained(tmp_path: Path, encoding: str) 
 
 
 @pytest.mark.parametrize("columns", [("0", "1"), ("2", None), ("1", "1"), (None, "1")])
-def test_columns_that_cannot_be_meant_are_refused(
+def test_impossible_columns_are_refused(
     tmp_path: Path, columns: tuple[str | None, str | None]
 ) -> None:
     address = write(tmp_path / "x.tsv", "hello\thallo\n")
@@ -148,7 +150,7 @@ def test_columns_that_cannot_be_meant_are_refused(
         pairs(address, Columns(("en", "de"), columns))
 
 
-def test_bytes_that_are_no_utf8_are_left_for_cleaning(tmp_path: Path) -> None:
+def test_undecodable_bytes_are_left_for_cleaning(tmp_path: Path) -> None:
     address = write(tmp_path / "x.tsv", "five\tfünf\n", "latin-1")
     assert pairs(address) == [("five", "f\udcfcnf")]
     segments = write(tmp_path / "x.sgm", "<seg>fünf</seg>", "latin-1")

@@ -20,7 +20,7 @@ def read(*units: str, languages: tuple[str, str] = ("en", "de"), spaces: str = "
     return list(read_tmx(io.BytesIO(text.encode()), "x.tmx", languages))
 
 
-def test_units_give_pairs_in_either_direction() -> None:
+def test_units_become_pairs_in_either_direction() -> None:
     units = unit(('xml:lang="de"', "Eins &amp; zwei"), ('xml:lang="en"', "one\n &amp;  two"))
     assert read(units) == [("one & two", "Eins & zwei")]
     assert read(units, languages=("de", "en")) == [("Eins & zwei", "one & two")]
@@ -31,7 +31,7 @@ def test_regions_and_old_attributes_are_understood(language: str) -> None:
     assert read(unit((language, "one"), ('lang="DE"', "eins"))) == [("one", "eins")]
 
 
-def test_codes_of_the_original_format_are_no_text() -> None:
+def test_markup_of_the_original_format_is_skipped() -> None:
     text = 'press <bpt i="1">{\\b <sub>x</sub></bpt><hi>the <it>y</it>key</hi><ept i="1">}</ept>!'
     units = unit(('xml:lang="en"', text), ('xml:lang="de"', "a<ph>z</ph>b"))
     assert read(units) == [("press the key!", "ab")]
@@ -43,10 +43,10 @@ def test_a_unit_without_a_language_has_an_empty_side() -> None:
     assert read(*units) == [("one", ""), ("one", "eins")]
 
 
-def test_a_file_without_a_language_is_refused_with_those_that_it_has() -> None:
+def test_a_file_without_a_language_is_refused_with_its_languages() -> None:
     units = unit(('xml:lang="en"', "one"), ('xml:lang="fr-CA"', "un"))
     with pytest.raises(
-        UserError, match=r"x\.tmx has nothing in de: it has en, fr; choose with --so"
+        UserError, match=r"x\.tmx has no segment in de: it has en, fr; choose with --so"
     ):
         read(units)
     with pytest.raises(UserError, match="it has no text"):
@@ -58,7 +58,7 @@ def test_namespaces_are_ignored() -> None:
     assert read(units, spaces=' xmlns="http://www.lisa.org/tmx14"') == [("one", "eins")]
 
 
-def test_a_cut_file_is_named_after_its_whole_pairs() -> None:
+def test_a_truncated_file_is_named_after_its_complete_pairs() -> None:
     units = unit(('xml:lang="en"', "one"), ('xml:lang="de"', "eins"))
     pairs = read_tmx(io.BytesIO((HEAD.format("") + units).encode()), "x.tmx", ("en", "de"))
     assert next(pairs) == ("one", "eins")

@@ -22,7 +22,7 @@ def room_of(shape: Lengths, row: list[int], pairs: list[Lengths]) -> Lengths:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_every_pair_that_fits_a_shape_is_in_one_row_which_holds_it(seed: int) -> None:
+def test_every_pair_that_fits_is_in_exactly_one_row(seed: int) -> None:
     pairs = random_pairs(seed)
     packed = pack(pairs, SHAPES)
     numbers = [number for rows in packed.values() for row in rows for number in row]
@@ -33,7 +33,7 @@ def test_every_pair_that_fits_a_shape_is_in_one_row_which_holds_it(seed: int) ->
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_row_has_the_least_shape_that_holds_its_longest_pair(seed: int) -> None:
+def test_a_row_has_the_smallest_shape_for_its_longest_pair(seed: int) -> None:
     pairs = random_pairs(seed)
     for shape, rows in pack(pairs, SHAPES).items():
         for row in rows:
@@ -52,7 +52,7 @@ def test_no_row_is_opened_while_another_has_room() -> None:
     assert sum(s >= shortest[0] and t >= shortest[1] for s, t in rooms) <= 1
 
 
-def test_a_pair_goes_where_least_room_remains() -> None:
+def test_a_pair_goes_into_the_row_with_the_best_fit() -> None:
     assert pack([(6, 6), (7, 7), (1, 3)], ((8, 10),)) == {(8, 10): [[0], [1, 2]]}
     assert pack([(8, 7), (6, 7), (2, 2)], ((10, 10),)) == {(10, 10): [[0, 2], [1]]}
 

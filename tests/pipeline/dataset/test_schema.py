@@ -61,7 +61,7 @@ def test_a_dataset_is_read_as_it_was_written(complete: Path, tmp_path: Path) -> 
     assert dataset.path("train/a.tfrecord") == str(complete / "train/a.tfrecord")
 
 
-def test_the_fingerprint_follows_the_content_alone(tmp_path: Path) -> None:
+def test_the_fingerprint_depends_only_on_the_content(tmp_path: Path) -> None:
     def fingerprint(folder: str, **changes: object) -> str:
         dataset = make_dataset(tmp_path / folder)
         write_manifest(dataclasses.replace(dataset, **changes))  # type: ignore[arg-type]
@@ -122,7 +122,7 @@ def test_lost_or_damaged_subwords_are_refused(complete: Path, damage) -> None:  
         load_dataset(complete)
 
 
-def test_lines_end_at_line_feeds_alone(tmp_path: Path) -> None:
+def test_lines_end_only_at_line_feeds(tmp_path: Path) -> None:
     (tmp_path / "text").write_bytes("a\u0085b\u2028c\r\n\nd\n".encode())
     assert read_lines(tmp_path / "text") == ["a\u0085b\u2028c\r", "", "d"]
 

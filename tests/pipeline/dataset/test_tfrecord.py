@@ -55,12 +55,12 @@ def test_parsing_undoes_encoding(source: list[int], target: list[int]) -> None:
     assert parse_example(encode(source, target)) == (source, target)
 
 
-def test_parsing_reads_what_tensorflow_wrote() -> None:
+def test_parsing_reads_tensorflows_bytes() -> None:
     assert parse_example(tensorflow_bytes([4, 1], [5, 6, 1])) == ([4, 1], [5, 6, 1])
 
 
 @pytest.mark.parametrize("damaged", [b"", b"\x0a", b"\x0a\x05abc", b"\xff" * 9, b"text"])
-def test_parsing_refuses_what_is_no_example(damaged: bytes) -> None:
+def test_parsing_refuses_other_bytes(damaged: bytes) -> None:
     with pytest.raises(ValueError, match="expected a tf.train.Example"):
         parse_example(damaged)
 
@@ -87,7 +87,7 @@ def test_records_are_read_by_tensorflow_and_by_us(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("position", [0, 5, 9, 12, 15, -1])
-def test_any_flipped_byte_is_noticed(tmp_path: Path, position: int) -> None:
+def test_any_flipped_byte_is_detected(tmp_path: Path, position: int) -> None:
     data = bytearray(frame_record(b"first") + frame_record(b"second"))
     data[position] ^= 1
     (tmp_path / "damaged").write_bytes(data)
@@ -96,7 +96,7 @@ def test_any_flipped_byte_is_noticed(tmp_path: Path, position: int) -> None:
 
 
 @pytest.mark.parametrize("cut", [1, 4, 5, 20])
-def test_a_cut_off_file_is_noticed(tmp_path: Path, cut: int) -> None:
+def test_a_truncated_file_is_detected(tmp_path: Path, cut: int) -> None:
     (tmp_path / "short").write_bytes((frame_record(b"first") + frame_record(b"second"))[:-cut])
     with pytest.raises(UserError, match="damaged at record 1"):
         list(read_records(str(tmp_path / "short")))

@@ -15,11 +15,11 @@ def dataset(tmp_path: Path) -> Dataset:
     return build(configure(tmp_path, "out", block_lines=500))
 
 
-def test_every_file_but_the_manifest_is_compared(dataset: Dataset) -> None:
+def test_every_file_except_the_manifest_is_verified(dataset: Dataset) -> None:
     assert verify(dataset) == len(contents(dataset.directory).keys() - set(NAMES))
 
 
-def test_a_byte_flipped_anywhere_is_found_and_its_file_named(dataset: Dataset) -> None:
+def test_a_flipped_byte_in_any_file_is_detected(dataset: Dataset) -> None:
     for name, data in contents(dataset.directory).items():
         path = Path(dataset.path(name))
         damaged = bytearray(data)

@@ -78,7 +78,7 @@ def test_the_end_of_a_worker_process_is_noticed(
     assert beam_internals.is_interrupt(failure) == is_interrupt, failure.exc_value
 
 
-def test_the_failure_of_another_thread_is_no_end_of_a_worker(
+def test_the_failure_of_another_thread_is_not_a_worker_exit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     failures: list[threading.ExceptHookArgs] = []
@@ -89,7 +89,7 @@ def test_the_failure_of_another_thread_is_no_end_of_a_worker(
     assert [beam_internals.is_worker_exit(failure) for failure in failures] == [False]
 
 
-def test_every_class_of_options_adds_its_own() -> None:
+def test_the_parser_has_every_option_of_beam() -> None:
     parser = argparse.ArgumentParser()
     beam_internals.add_all_options(parser)
     names = vars(parser.parse_args([])).keys()

@@ -32,14 +32,14 @@ def _empty_store() -> Iterator[None]:
     storage.connect({})
 
 
-def test_a_worker_tells_file_systems_the_options_of_the_driver() -> None:
+def test_file_systems_of_a_worker_receive_the_options_of_the_driver() -> None:
     options = make_options("DirectRunner", 1, ["--s3_endpoint_url=http://there"], [])
     storage.connect({})  # as in a worker process
     BeamMapper(options)(Stage("Fail", fail_at_one, FOLDER, NumberReport), BLOCKS[:1])
     assert MemoryFileSystem.options.get_all_options()["s3_endpoint_url"] == "http://there"
 
 
-def test_a_mistake_in_a_block_is_raised_and_the_next_run_processes_that_block_alone() -> None:
+def test_after_a_mistake_in_a_block_the_next_run_processes_only_that_block() -> None:
     map_blocks = BeamMapper(make_options("DirectRunner", 1, [], []))
     with pytest.raises(UserError, match="line 7 is bad"):
         run_stage(Stage("Fail", fail_at_one, FOLDER, NumberReport), BLOCKS, map_blocks)
@@ -48,7 +48,7 @@ def test_a_mistake_in_a_block_is_raised_and_the_next_run_processes_that_block_al
     assert reports == [NumberReport(0), NumberReport(11), NumberReport(2)]
 
 
-def test_an_option_that_an_engine_lacks_is_named() -> None:
+def test_a_missing_option_of_an_engine_is_named() -> None:
     options = make_options("DataflowRunner", 1, ["--temp_location=gs://bucket/tmp"], [])
     options.view_as(pipeline_options.TestOptions).dry_run = True  # asks no service
     with pytest.raises(UserError, match="(?s)--runner=DataflowRunner: .*project.*region"):

@@ -42,7 +42,7 @@ def test_report_survives_json() -> None:
     assert CleanReport.from_json(json.loads(text)) == report
 
 
-def test_dev_and_test_lose_empty_sides_only(tmp_path: Path) -> None:
+def test_only_empty_sides_are_dropped_from_dev_and_test(tmp_path: Path) -> None:
     block = block_of(tmp_path, ["a a a a"], ["b"], split="dev")
     strict = make_rules(max_length_ratio=3.0, drop_identical_sides=True, min_script_share=1.0)
     assert CleanPairs(str(tmp_path), strict, 0)(block).dropped == {}
@@ -65,7 +65,7 @@ def test_undecodable_bytes_in_dev_always_stop_the_run(tmp_path: Path) -> None:
         CleanPairs(str(tmp_path), make_rules(drop_undecodable=True), 0)(block)
 
 
-def test_repeats_are_neither_counted_nor_encoded(tmp_path: Path) -> None:
+def test_duplicates_are_neither_counted_nor_encoded(tmp_path: Path) -> None:
     block = block_of(tmp_path, ["a", "b", " a", "c", "a"], ["d", "d", "d", "d", "e"])
     report = CleanPairs(str(tmp_path), make_rules(drop_duplicates=True), 0)(block)
     deduplication.mark(str(tmp_path), [block.name])

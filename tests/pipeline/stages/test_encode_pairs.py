@@ -48,7 +48,7 @@ def encode(folder: Path, vocabulary_path: str, heldout: Heldout = frozenset()) -
     return stage(BLOCK)
 
 
-def test_each_pair_is_in_the_shard_of_its_longer_side(tmp_path: Path, vocabulary_path: str) -> None:
+def test_the_longer_side_decides_the_shard_of_a_pair(tmp_path: Path, vocabulary_path: str) -> None:
     report = encode(tmp_path, vocabulary_path)
     assert [shard.path for shard in report.shards] == [
         "train/bucket-003x003-00000-of-00008.tfrecord",
@@ -74,7 +74,7 @@ def test_encoding_counts_pairs_that_are_too_long_or_held_out(
     assert report.dropped == {rules.OVERLAP: 1, rules.TOO_LONG: 1}
 
 
-def test_order_in_a_shard_is_that_of_the_pair_keys(tmp_path: Path, vocabulary_path: str) -> None:
+def test_pairs_in_a_shard_are_ordered_by_key(tmp_path: Path, vocabulary_path: str) -> None:
     shard = encode(tmp_path, vocabulary_path).shards[0]
     vocabulary = encoding.load_subwords(vocabulary_path)
     examples = map(parse_example, read_records(str(tmp_path / shard.path)))

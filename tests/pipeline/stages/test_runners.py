@@ -26,7 +26,7 @@ def test_direct_runner_is_the_in_process_one() -> None:
     assert type(make_runner(make_options("DirectRunner", 1, [], []))) is fn_runner.FnApiRunner
 
 
-def test_other_runners_are_beams_with_their_options() -> None:
+def test_other_runners_are_from_beam_with_their_options() -> None:
     options = make_options("FlinkRunner", 1, ["--flink_master=host:8081", "--project", "p"], [])
     assert type(make_runner(options)) is flink_runner.FlinkRunner
     assert options.view_as(FlinkRunnerOptions).flink_master == "host:8081"
@@ -51,14 +51,14 @@ def test_a_mistake_about_the_engine_is_refused(
         make_options(runner, 1, arguments, [])
 
 
-def test_file_systems_get_the_options_of_the_command_line() -> None:
+def test_file_systems_receive_the_command_line_options() -> None:
     make_options("DirectRunner", 1, ["--s3_region_name=eu-north-1"], [])
     storage.is_file("mem://bucket/x")
     assert MemoryFileSystem.options.get_all_options()["s3_region_name"] == "eu-north-1"
     storage.connect({})
 
 
-def test_a_service_that_is_not_there_is_named_at_once() -> None:
+def test_a_missing_service_is_reported_at_once() -> None:
     with socket.create_server(("localhost", 0)) as server:
         address = f"localhost:{server.getsockname()[1]}"
         make_options("PortableRunner", 1, [f"--job_endpoint={address}"], [])
@@ -82,7 +82,7 @@ def test_the_number_of_workers_reaches_the_runner() -> None:
         ("--max_lengt=3", "--max_length"),
     ],
 )
-def test_an_option_of_nobody_is_refused_with_the_nearest(argument: str, nearest: str) -> None:
+def test_an_unknown_option_is_refused_with_the_nearest(argument: str, nearest: str) -> None:
     with pytest.raises(UserError, match=f"unknown flag .*nearest: {nearest}"):
         make_options("DirectRunner", 1, [argument], ["max_length"])
 
@@ -92,7 +92,7 @@ def test_an_abbreviated_beam_option_is_refused() -> None:
         make_options("DirectRunner", 1, ["--projec=p"], [])
 
 
-def test_the_client_of_an_engine_is_closed_also_after_a_failure() -> None:
+def test_the_client_of_an_engine_is_closed_even_after_a_failure() -> None:
     result = mock.Mock()
     result.wait_until_finish.side_effect = RuntimeError("a block failed")
     with pytest.raises(RuntimeError, match="a block failed"):

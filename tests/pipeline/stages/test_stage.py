@@ -37,7 +37,7 @@ def test_blocks_with_reports_are_finished_and_errors_are_not() -> None:
         read_reports(stage, BLOCKS)
 
 
-def test_an_error_of_an_earlier_run_is_forgotten() -> None:
+def test_an_error_of_an_earlier_run_is_cleared() -> None:
     with pytest.raises(UserError, match="line 7 is bad"):
         run_stage(Stage("Fail", fail_at_one, FOLDER, NumberReport), BLOCKS, map_in_order)
     succeed = Stage("Succeed", lambda block: NumberReport(block.index + 10), FOLDER, NumberReport)
@@ -66,7 +66,7 @@ def test_finished_blocks_do_not_reach_the_mapper() -> None:
     assert reports == [NumberReport(0), NumberReport(1), NumberReport(2)]
 
 
-def test_reports_come_in_block_order_whatever_the_order_of_the_mapper() -> None:
+def test_reports_are_in_block_order_for_any_order_of_the_mapper() -> None:
     def map_backwards(stage: Stage, blocks: list[Block]) -> None:
         map_in_order(stage, blocks[::-1])
 
@@ -75,7 +75,7 @@ def test_reports_come_in_block_order_whatever_the_order_of_the_mapper() -> None:
     assert reports == [NumberReport(0), NumberReport(1), NumberReport(2)]
 
 
-def test_failure_of_a_file_system_is_explained() -> None:
+def test_a_failure_of_a_file_system_is_explained() -> None:
     def fail(stage: Stage, blocks: object) -> None:
         raise RuntimeError("worker: OSError: [Errno 28] No space left on device [while running]")
 
