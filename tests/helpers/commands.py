@@ -131,6 +131,7 @@ def _as_started(
 def _own_flags() -> Iterator[None]:
     """Removes the flags that a command defines; resets the flags of libraries."""
     before = flagsaver.save_flag_values()
+    flags.FLAGS["verbosity"].unparse()  # which earlier tests may have set
     try:
         yield
     finally:
