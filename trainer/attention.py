@@ -1,8 +1,8 @@
-"""Writes a page with what a model attends to, every layer and head, to explore by pointing.
+"""Writes an interactive page with the attention weights of every layer and head.
 
     python -m trainer.attention --run_dir=runs/demo --text="The old dog sleeps in the garden."
 
-The page opens in any browser, without network.
+The page opens in any browser, without a network.
 """
 
 import dataclasses
@@ -20,17 +20,17 @@ from trainer.runtime.startup import start_tensorflow
 
 @dataclasses.dataclass(frozen=True)
 class AttentionPage:
-    """What to show, and where."""
+    """Contents and place of the page."""
 
-    text: str = required_setting("Sentences to translate, one a line.")
-    output_file: str | None = setting(None, "Page to write; RUN_DIR/attention.html if not given.")
+    text: str = required_setting("Sentences to translate, one per line.")
+    output_file: str | None = setting(None, "Page to write; default: RUN_DIR/attention.html.")
 
 
 def main(_: list[str]) -> None:
     """Reads the flags, translates, and writes the page."""
     model = cli.config_from_flags(TrainedModel)
-    wanted = cli.config_from_flags(AttentionPage)
-    sentences = [line.strip() for line in wanted.text.splitlines() if line.strip()]
+    config = cli.config_from_flags(AttentionPage)
+    sentences = [line.strip() for line in config.text.splitlines() if line.strip()]
     if not sentences:
         raise UserError("--text has no words: expected a sentence to translate")
     run = load_run(model.run_dir)
@@ -43,13 +43,13 @@ def main(_: list[str]) -> None:
     from trainer.pages.html import page
 
     translator, checkpoint = load_translator(run, model, search)
-    seen = attend_to_sentences(run, translator, sentences)
+    attention = attend_to_sentences(run, translator, sentences)
     text = page(
         f"Attention of {run.directory.name}, step {checkpoint.step:,}",
-        {"Every layer and head": attention_viewer.viewers(seen)},
+        {"Every layer and head": attention_viewer.viewers(attention)},
         scripts=["attention_viewer.js"],
     )
-    path = wanted.output_file or str(Path(model.run_dir) / "attention.html")
+    path = config.output_file or str(Path(model.run_dir) / "attention.html")
     write_atomically(path, text.encode())
     print(f"written: {path}")
 

@@ -1,8 +1,8 @@
-"""Writes one page about a run: curves, scores, translations, attention, configuration, data.
+"""Writes one page about a run: scores, curves, translations, attention, configuration, data.
 
     python -m trainer.report --run_dir=runs/demo
 
-The page opens in any browser, without network.
+The page opens in any browser, without a network.
 """
 
 import dataclasses
@@ -21,17 +21,16 @@ from trainer.runtime.startup import start_tensorflow
 
 @dataclasses.dataclass(frozen=True)
 class ReportConfig:
-    """What to report."""
+    """Contents of the report."""
 
     samples: int = setting(10, "Dev sentences to translate, evenly spread.")
     text: str | None = setting(
-        None,
-        "Sentences whose attention to show, one a line; the first two samples if not given.",
+        None, "Sentences whose attention to show, one per line; default: the first two samples."
     )
     dataset_dir: str | None = setting(
-        None, "Dataset directory; the one that the run was trained on if not given."
+        None, "Dataset directory; default: the one that the run was trained on."
     )
-    output_file: str | None = setting(None, "Page to write; RUN_DIR/report.html if not given.")
+    output_file: str | None = setting(None, "Page to write; default: RUN_DIR/report.html.")
 
     def __post_init__(self) -> None:
         require_range(self, "samples", at_least=1)
@@ -49,16 +48,17 @@ def main(_: list[str]) -> None:
     from trainer.evaluation.test_sets import sample_translations
     from trainer.inference.sentence_attention import attend_to_sentences
     from trainer.inference.translator import load_translator
-    from trainer.pages.run_report import report_page
+    from trainer.pages.run_report import Illustrations, report_page
 
     translator, _checkpoint = load_translator(run, model, search)
     samples = sample_translations(translator, dataset, "dev", sentences=config.samples)
     sentences = (config.text or "").splitlines() or [row["source"] for row in samples[:2]]
     text = report_page(
         run,
+        dataset,
+        parameters=translator.transformer.count_params(),
         card=card.format_card(dataset, samples=3),
-        samples=samples,
-        seen=attend_to_sentences(run, translator, sentences),
+        illustrations=Illustrations(samples, attend_to_sentences(run, translator, sentences)),
     )
     path = config.output_file or str(Path(model.run_dir) / "report.html")
     write_atomically(path, text.encode())

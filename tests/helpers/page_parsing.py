@@ -1,4 +1,4 @@
-"""Reads pages as a browser would: elements, their text, and whatever they would load."""
+"""Parses pages as a browser does: elements, their text, and what they would load."""
 
 import re
 from html.parser import HTMLParser

@@ -9,8 +9,6 @@ from typing import Any
 from model.config import SearchConfig
 from pipeline.common.errors import UserError
 
-_NESTED = ("metrics", "bleu_by_length", "beside_baseline")
-
 
 @dataclasses.dataclass(frozen=True)
 class MetricScore:
@@ -151,25 +149,6 @@ class EvaluationResult:
             nll=values.get("nll"),
             perplexity=values.get("perplexity"),
         )
-
-    def cells(self) -> dict[str, Any]:
-        """Returns the result as the cells of a column, by the names of the rows."""
-        cells = {
-            name: ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
-            for name, value in self.to_json().items()
-            if name not in _NESTED
-        }
-        for name, metric in self.scores.metrics.items():
-            interval = format_interval(metric)
-            cells[name] = f"{metric.score:.2f}" + (f" ({interval})" if interval else "")
-        for group in self.scores.bleu_by_length:
-            cells[f"bleu, {format_words(group)} words"] = (
-                f"{group.bleu:.2f} ({group.sentences} sentences)"
-            )
-        for name, compared in self.scores.beside_baseline.items():
-            change = compared.score - compared.baseline
-            cells[f"{name} beside the baseline"] = f"{change:+.2f} (p = {compared.p_value:.4f})"
-        return cells
 
 
 def result_path(run_dir: str | Path, split: str) -> Path:

@@ -3,16 +3,16 @@
 const SVG = "http://www.w3.org/2000/svg";
 
 const element = (name, properties = {}, ...children) => {
-  const made = Object.assign(document.createElement(name), properties);
-  made.append(...children);
-  return made;
+  const node = Object.assign(document.createElement(name), properties);
+  node.append(...children);
+  return node;
 };
 
 const drawing = (name, attributes, text) => {
-  const made = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  if (text !== undefined) made.textContent = text;
-  return made;
+  const node = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  if (text !== undefined) node.textContent = text;
+  return node;
 };
 
 const percent = (level) => `${(level / 2.55).toFixed(level < 26 ? 1 : 0)} %`;
@@ -35,6 +35,7 @@ class Viewer {
     this.showKind(this.kinds[0]);
     matchMedia("(prefers-color-scheme: dark)")
       .addEventListener("change", () => this.showKind(this.kind));
+    addEventListener("resize", () => this.showHead(...this.kept)); // cells fit the width
   }
 
   // Weights of one head, row by row: bytes, 255 for 1.
@@ -46,10 +47,11 @@ class Viewer {
 
   showKind(kind) {
     this.kind = kind;
-    this.kept = [0, 0];
+    this.kept = [kind.layers - 1, 0]; // the last layer is the most telling
     this.tabs.forEach((tab, index) =>
       tab.setAttribute("aria-pressed", this.kinds[index] === kind));
     this.overview.style.gridTemplateColumns = `repeat(${kind.heads + 1}, auto)`;
+    this.overview.style.setProperty("--heads", kind.heads);
     const numbers = (count) => [...Array(count).keys()];
     this.overview.replaceChildren(
       element("span", {}, "head"),
@@ -101,14 +103,23 @@ class Viewer {
 
   matrix() {
     const { queries, keys } = this.kind;
-    const cell = Math.max(11, Math.min(22, 560 / Math.max(queries.length, keys.length)));
-    const longest = (tokens) => 8 + 6.5 * Math.max(...tokens.map((token) => token.length));
-    const left = longest(queries), top = longest(keys);
-    const width = left + cell * keys.length, height = top + cell * queries.length;
-    const svg = drawing("svg", { width: width + 2, height: height + 2, role: "img" });
-    svg.append(drawing("rect", {
-      class: "frame", x: left, y: top, width: cell * keys.length, height: cell * queries.length,
-    }));
+    const title = 20;
+    const longest = (tokens) => 10 + 7 * Math.max(...tokens.map((token) => token.length));
+    const left = title + longest(queries), top = title + longest(keys);
+    const room = Math.min(600, this.detail.clientWidth - left - 4);
+    const cell = Math.max(12, Math.min(30, room / keys.length, 600 / queries.length));
+    const width = cell * keys.length, height = cell * queries.length;
+    // Wide enough for the titles of the axes.
+    const full = [Math.max(left + width, left + 6.5 * this.kind.key_axis.length) + 2,
+      Math.max(top + height, top + 6.5 * this.kind.query_axis.length) + 2];
+    const svg = drawing("svg", { width: full[0], height: full[1], role: "img" });
+    svg.append(
+      drawing("rect", { class: "frame", x: left, y: top, width, height }),
+      drawing("text", { class: "axis", x: left, y: 12 }, `${this.kind.key_axis} →`),
+      drawing("text", {
+        class: "axis", "text-anchor": "end", transform: `translate(12 ${top}) rotate(-90)`,
+      }, `← ${this.kind.query_axis}`),
+    );
     keys.forEach((token, column) => svg.append(drawing("text", {
       transform: `translate(${left + cell * (column + 0.5) + 4} ${top - 4}) rotate(-90)`,
     }, token)));
@@ -120,7 +131,7 @@ class Viewer {
       width: cell - 1, height: cell - 1, "fill-opacity": level / 255,
     })));
     this.frame = drawing("rect", {
-      class: "row", x: left, width: cell * keys.length, height: cell,
+      class: "row", x: left, width, height: cell,
     });
     svg.append(this.frame);
     this.place = (row) => this.frame.setAttribute("y", top + cell * row);
@@ -133,7 +144,7 @@ class Viewer {
     return svg;
   }
 
-  // Shades the keys by how much the query looks at them, and says so of one.
+  // Shades the keys by their weight for a query, and prints the weight of `key`.
   showQuery(query, key) {
     this.query = query;
     this.place(query);

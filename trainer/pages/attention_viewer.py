@@ -1,4 +1,4 @@
-"""All heads of a sentence's attention, to explore by pointing (attention_viewer.js draws them)."""
+"""Interactive maps of all heads of a sentence's attention; attention_viewer.js draws them."""
 
 import base64
 from collections.abc import Sequence
@@ -10,24 +10,43 @@ from trainer.inference.sentence_attention import SentenceAttention
 from trainer.pages.html import escape, json_for_script
 
 _NOTE = (
-    "A row of small pictures is a layer, a column a head. In each picture a row is a query and a "
-    "column a key; colour is weight, and the weights of a row add up to 1. Point at a picture to "
-    "see it large, click to keep it, then point at its cells or at the tokens below it."
+    "Each row of small maps is a layer, each column a head. In a map, each row is a query and each "
+    "column a key; colour is weight, and the weights of a row add up to 1. Point at a small map to "
+    "enlarge it, click to keep it, then point at its cells or at the tokens below it."
 )
 _LEVELS = 255  # a weight is one byte
 
 
 def viewers(sentences: Sequence[SentenceAttention]) -> str:
-    """Returns a note on how to read them, and a figure with every layer and head for each."""
+    """Returns a note on how to read the maps, and for each sentence a figure with every head."""
     return "\n".join([f'<p class="note">{escape(_NOTE)}</p>', *map(_viewer, sentences)])
 
 
 def _viewer(sentence: SentenceAttention) -> str:
     source, target, read = sentence.source, sentence.target, sentence.target_read
+    maps = sentence.maps
     kinds = [
-        _kind("Decoder to encoder", "writing", target, source, sentence.maps.memory),
-        _kind("Encoder", "reading", source, source, sentence.maps.encoder),
-        _kind("Decoder", "writing", target, read, sentence.maps.decoder),
+        {
+            "name": "Decoder to encoder",
+            "doing": "writing",
+            "query_axis": "target: written",
+            "key_axis": "source: attended to",
+            **_encode(target, source, maps.memory),
+        },
+        {
+            "name": "Encoder",
+            "doing": "reading",
+            "query_axis": "source: read",
+            "key_axis": "source: attended to",
+            **_encode(source, source, maps.encoder),
+        },
+        {
+            "name": "Decoder",
+            "doing": "writing",
+            "query_axis": "target: written",
+            "key_axis": "target so far: attended to",
+            **_encode(target, read, maps.decoder),
+        },
     ]
     return (
         f'<figure class="heads">\n<p>{escape(sentence.text)}<br>→ '
@@ -35,15 +54,11 @@ def _viewer(sentence: SentenceAttention) -> str:
     )
 
 
-def _kind(
-    name: str, doing: str, queries: Sequence[str], keys: Sequence[str], weights: np.ndarray
-) -> dict[str, Any]:
-    """Describes weights, float `[N, H, queries, keys]`, to the script."""
+def _encode(queries: Sequence[str], keys: Sequence[str], weights: np.ndarray) -> dict[str, Any]:
+    """Encodes weights, float `[N, H, queries, keys]`, for the script."""
     layers, heads = weights.shape[:2]
     levels = np.rint(weights * _LEVELS).astype(np.uint8)
     return {
-        "name": name,
-        "doing": doing,
         "queries": [_visible(token) for token in queries],
         "keys": [_visible(token) for token in keys],
         "layers": layers,
@@ -53,5 +68,5 @@ def _kind(
 
 
 def _visible(token: str) -> str:
-    """Shows the mark of a word's start as a low line that every font has."""
+    """Replaces the mark of a word's start by a low line, which every font has."""
     return token.replace("\u2581", "_")

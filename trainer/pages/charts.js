@@ -9,25 +9,24 @@ for (const chart of document.querySelectorAll(".chart")) {
     points: JSON.parse(line.dataset.points),
     pixels: [...line.points].map((point) => point.x),
   }));
+  const format = (value) => value.toLocaleString("en", { maximumSignificantDigits: 4 });
 
-  const nearest = (pixels, x) =>
-    pixels.reduce((best, each, index) =>
-      Math.abs(each - x) < Math.abs(pixels[best] - x) ? index : best, 0);
+  const nearestIndex = (pixels, x) =>
+    pixels.reduce((nearest, pixel, index) =>
+      Math.abs(pixel - x) < Math.abs(pixels[nearest] - x) ? index : nearest, 0);
 
   svg.addEventListener("pointermove", (event) => {
     const box = svg.getBoundingClientRect();
     const x = (event.clientX - box.left) / box.width * svg.viewBox.baseVal.width;
-    const found = curves.map((curve) => nearest(curve.pixels, x));
-    const closest = curves.reduce((best, curve, index) =>
-      Math.abs(curve.pixels[found[index]] - x) <
-      Math.abs(curves[best].pixels[found[best]] - x) ? index : best, 0);
-    const at = curves[closest].pixels[found[closest]];
-    cursor.setAttribute("x1", at);
-    cursor.setAttribute("x2", at);
+    const indices = curves.map((curve) => nearestIndex(curve.pixels, x));
+    const pixels = curves.map((curve, number) => curve.pixels[indices[number]]);
+    const closest = nearestIndex(pixels, x);
+    cursor.setAttribute("x1", pixels[closest]);
+    cursor.setAttribute("x2", pixels[closest]);
     cursor.style.visibility = "visible";
-    shownStep.value = `at step ${curves[closest].points[found[closest]][0]}`;
-    curves.forEach((curve, index) => {
-      shownValues[index].value = curve.points[found[index]][1].toPrecision(4);
+    shownStep.value = `at step ${curves[closest].points[indices[closest]][0].toLocaleString("en")}`;
+    curves.forEach((curve, number) => {
+      shownValues[number].value = format(curve.points[indices[number]][1]);
     });
   });
   svg.addEventListener("pointerleave", () => {

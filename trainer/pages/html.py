@@ -1,4 +1,4 @@
-"""HTML for people to read: escaped text, tables, and whole pages that need no other file."""
+"""HTML: escaped text, tables, folded parts, and whole pages that load nothing else."""
 
 import html
 import json
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
-# The policy is also a promise: a page that wanted anything from elsewhere would not get it.
+# The policy guarantees it: the browser refuses whatever a page would load from elsewhere.
 _PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -21,6 +21,7 @@ _PAGE = """<!doctype html>
 </head>
 <body>
 <h1>{title}</h1>
+{introduction}
 {body}
 <script>
 {script}</script>
@@ -29,12 +30,15 @@ _PAGE = """<!doctype html>
 """
 
 
-def page(title: str, sections: Mapping[str, str], *, scripts: Sequence[str] = ()) -> str:
+def page(
+    title: str, sections: Mapping[str, str], *, introduction: str = "", scripts: Sequence[str] = ()
+) -> str:
     """Returns a whole page.
 
     Args:
         title: text.
-        sections: HTML by heading, shown in order.
+        sections: HTML by heading, in order.
+        introduction: HTML between the title and the first section.
         scripts: file names in this package, such as "charts.js".
     """
     body = "\n".join(
@@ -44,19 +48,32 @@ def page(title: str, sections: Mapping[str, str], *, scripts: Sequence[str] = ()
     return _PAGE.format(
         title=escape(title),
         style=_read("style.css"),
+        introduction=introduction,
         body=body,
         script="\n".join(map(_read, scripts)),
     )
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Returns a table; numbers stand to the right, None is an empty cell."""
-    head = "".join(f"<th>{escape(name)}</th>" for name in header)
-    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>\n" for row in rows)
+def table(header: Sequence[str], rows: Iterable[Sequence[Any]], *, classes: str = "") -> str:
+    """Returns a table; None is a dash.
+
+    Args:
+        header: titles of the columns.
+        rows: text or numbers; numbers are aligned right.
+        classes: looks in style.css: "numbers" aligns every column but the first right, "flags"
+            sets the first as code, "stacked" shows each row as a list on a narrow screen.
+    """
+    head = "".join(f"<th>{escape(title)}</th>" for title in header)
+    body = "".join(f"<tr>{''.join(map(_format_cell, header, row))}</tr>\n" for row in rows)
     return (
-        f'<div class="wide"><table>\n<thead><tr>{head}</tr></thead>\n'
+        f'<div class="wide"><table class="{classes}">\n<thead><tr>{head}</tr></thead>\n'
         f"<tbody>\n{body}</tbody>\n</table></div>"
     )
+
+
+def fold(summary: str, content: str) -> str:
+    """Returns HTML that is hidden until its summary is clicked."""
+    return f"<details><summary>{escape(summary)}</summary>\n{content}\n</details>"
 
 
 def escape(text: object) -> str:
@@ -65,16 +82,19 @@ def escape(text: object) -> str:
 
 
 def json_for_script(value: Any) -> str:
-    """Returns an element that holds a value as JSON for a script of the page."""
+    """Returns an element with a value as JSON, for a script of the page."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     return f'<script type="application/json">{text}</script>'
 
 
-def _cell(value: Any) -> str:
+def _format_cell(title: str, value: Any) -> str:
+    label = f' data-label="{escape(title)}"' if title else ""
+    if value is None:
+        return f'<td{label} class="missing">–</td>'
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return f"<td>{escape('' if value is None else value)}</td>"
+        return f"<td{label}>{escape(value)}</td>"
     number = f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
-    return f'<td class="number">{number}</td>'
+    return f'<td{label} class="number">{number}</td>'
 
 
 def _read(name: str) -> str:

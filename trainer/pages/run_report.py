@@ -1,162 +1,155 @@
-"""The sections of a run's report: curves, scores, samples, attention, configuration, data."""
+"""The report of a run: results first, then curves, translations, attention, settings and data."""
 
 import dataclasses
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from pipeline.common.progress import format_duration
-from trainer.evaluation.result import read_result
+from pipeline.dataset.schema import Dataset
 from trainer.inference.sentence_attention import SentenceAttention
 from trainer.pages import attention_viewer
-from trainer.pages.charts import Curve, Points, line_chart
-from trainer.pages.html import escape, page, table
+from trainer.pages.curves import draw_curves
+from trainer.pages.html import escape, fold, page, table
+from trainer.pages.results import (
+    count_training_tokens,
+    format_candidates,
+    format_headline,
+    format_test_sets,
+    read_results,
+    read_training,
+)
 from trainer.runs.checkpoints import list_best, list_checkpoints
 from trainer.runs.metrics_log import read_metrics
 from trainer.runs.run_directory import Run
 
-
-class Chart(NamedTuple):
-    """A chart of some figures of metrics.jsonl, each with its name in the legend."""
-
-    title: str
-    unit: str
-    curves: Mapping[str, str]
-    log_scale: bool = False
-
-
-CHARTS = (
-    Chart(
-        "Loss",
-        "nats per target token",
-        {
-            "train/loss": "training, smoothed",
-            "train/nll": "training, plain",
-            "dev/nll": "dev, plain",
-        },
-    ),
-    Chart(
-        "Perplexity",
-        "per subword",
-        {"train/perplexity": "training", "dev/perplexity": "dev"},
-        log_scale=True,
-    ),
-    Chart("BLEU", "sacreBLEU on dev", {"dev/bleu": "dev"}),
-    Chart("Learning rate", "of Adam", {"train/learning_rate": "rate"}),
-    Chart("Gradient norm", "before Adam", {"train/gradient_norm": "norm"}),
-    Chart("Speed", "real tokens of both sides a second", {"train/tokens_per_second": "tokens/s"}),
-    Chart("Padding efficiency", "real share of positions", {"train/padding_efficiency": "share"}),
-    Chart("Model FLOP/s", "matrix products", {"train/flops_per_second": "FLOP/s"}),
-    Chart("Use of the device", "share of its measured peak", {"train/peak_share": "share"}),
+_CURVES_NOTE = (
+    "Horizontally: updates. A dot marks the best value. Point at a chart to read its values."
 )
 
 
+@dataclasses.dataclass(frozen=True)
+class Illustrations:
+    """What the model of a run does with text.
+
+    samples: sentences with `source`, `reference` and `translation`.
+    attention: sentences with their attention weights.
+    """
+
+    samples: Sequence[Mapping[str, str]]
+    attention: Sequence[SentenceAttention]
+
+
 def report_page(
-    run: Run, *, card: str, samples: Sequence[Mapping[str, str]], seen: Sequence[SentenceAttention]
+    run: Run, dataset: Dataset, *, parameters: int, card: str, illustrations: Illustrations
 ) -> str:
     """Returns the page.
 
     Args:
-        run: what is reported on.
-        card: the data card of its dataset as text.
-        samples: sentences with `source`, `reference` and `translation`.
-        seen: sentences whose attention is shown.
+        run: the run to report.
+        dataset: its dataset.
+        parameters: number of weights of the model.
+        card: the data card of the dataset as text.
+        illustrations: translations and attention.
     """
-    languages = f"{run.data.source_language} → {run.data.target_language}"
-    sections = {
-        "Results": _results(run),
-        "Curves": _curves(read_metrics(run.directory)),
-        "Checkpoints": _checkpoints(run),
-        "Translations": _samples(samples),
-        "Attention": attention_viewer.viewers(seen),
-        "Configuration": _configuration(run),
-        "Data": f"<pre>{escape(card)}</pre>",
-    }
-    title = f"{run.directory.name}: {languages}"
-    return page(title, sections, scripts=["charts.js", "attention_viewer.js"])
-
-
-def _results(run: Run) -> str:
-    """Returns every JSON result in the run directory, one column each."""
-    results: dict[str, dict[str, Any]] = {}
-    train_path = run.directory / "train.json"
-    if train_path.exists():
-        train = json.loads(train_path.read_text("utf-8"))
-        results["train"] = {
-            name: ", ".join(map(str, value)) if isinstance(value, list) else value
-            for name, value in train.items()
-        }
-    for path in sorted(run.directory.glob("evaluation-*.json")):
-        results[path.stem] = read_result(path).cells()
-    if not results:
-        return '<p class="note">Not finished, and not evaluated.</p>'
-    candidates = results.get("train", {}).pop("candidates", {})
-    names = dict.fromkeys(name for column in results.values() for name in column)
-    rows = [[name, *(column.get(name) for column in results.values())] for name in names]
-    return table(["", *results], rows) + _candidates(candidates)
-
-
-def _candidates(scores: Mapping[str, Mapping[str, float]]) -> str:
-    """Returns the scores on dev of all weights that the run might have ended with."""
-    if not scores:
-        return ""
-    names = list(next(iter(scores.values())))
-    rows = [[name, *(values[each] for each in names)] for name, values in scores.items()]
-    return "<h3>Averages on dev</h3>\n" + table(["--average", *names], rows)
-
-
-def _curves(metrics: Mapping[str, Points]) -> str:
-    drawn = (
-        line_chart(
-            chart.title,
-            chart.unit,
-            [
-                Curve(label, metrics[name])
-                for name, label in chart.curves.items()
-                if name in metrics
-            ],
-            log_scale=chart.log_scale,
-        )
-        for chart in CHARTS
+    training, results = read_training(run), read_results(run)
+    figures = format_headline(
+        training,
+        results,
+        planned=run.training.train_steps,
+        tokens=count_training_tokens(run, dataset, training.updates),
     )
-    return f'<div class="charts">\n{"".join(drawn)}</div>'
+    curves = draw_curves(read_metrics(run.directory))
+    sections = {
+        "Test sets": format_test_sets(results),
+        "Curves": curves and f'<p class="note">{_CURVES_NOTE}</p>\n{curves}',
+        "Translations": _samples(illustrations.samples),
+        "Attention": attention_viewer.viewers(illustrations.attention),
+        "Checkpoints": _checkpoints(run) + format_candidates(training),
+        "Configuration": _configuration(run),
+        "Data": fold("Data card", f"<pre>{escape(card)}</pre>"),
+    }
+    return page(
+        f"{run.directory.name}: {run.data.source_language} → {run.data.target_language}",
+        {heading: content for heading, content in sections.items() if content},
+        introduction=f"{_model_and_data(run, dataset, parameters)}\n{figures}",
+        scripts=["charts.js", "attention_viewer.js"],
+    )
+
+
+def _model_and_data(run: Run, dataset: Dataset, parameters: int) -> str:
+    model = run.transformer
+    sizes = dict.fromkeys(f"{vocabulary.size:,}" for vocabulary in dataset.vocabularies.values())
+    text = (
+        f"Transformer of {parameters / 1e6:.1f} M parameters (N={model.num_layers}, "
+        f"d_model={model.model_dim}, d_ff={model.feed_forward_dim}, h={model.num_heads}) · "
+        f"data {dataset.name}: {dataset.splits['train'].pairs:,} training pairs, "
+        f"{' and '.join(sizes)} subwords"
+    )
+    return f'<p class="subject">{escape(text)}</p>'
 
 
 def _checkpoints(run: Run) -> str:
-    """Returns a table of all steps that were evaluated or kept, and what they were kept as."""
+    """Returns a table of all steps that were evaluated or kept; empty without any."""
     metrics = read_metrics(run.directory)
     perplexity, bleu = (dict(metrics.get(f"dev/{name}", ())) for name in ("perplexity", "bleu"))
     saved = {checkpoint.step: checkpoint for checkpoint in list_checkpoints(run.directory)}
     best = {checkpoint.step for checkpoint in list_best(run.directory)}
+    folders = {"checkpoint": saved, "best": best}
     rows = [
         [
             step,
             format_duration(saved[step].train_seconds) if step in saved else None,
-            ", ".join(["checkpoint"] * (step in saved) + ["best"] * (step in best)),
+            ", ".join(name for name, steps in folders.items() if step in steps) or None,
             perplexity.get(step),
             bleu.get(step),
         ]
         for step in sorted(saved.keys() | best | bleu.keys())
     ]
+    if not rows:
+        return ""
     return table(["step", "trained for", "kept as", "dev perplexity", "dev BLEU"], rows)
 
 
 def _samples(samples: Sequence[Mapping[str, str]]) -> str:
     names = ("source", "reference", "translation")
-    return table(names, ([sample[name] for name in names] for sample in samples))
+    return table(names, ([sample[name] for name in names] for sample in samples), classes="stacked")
 
 
 def _configuration(run: Run) -> str:
+    """Returns what differs from the defaults, which are the paper's; folded, every setting."""
+    configs = {"Model": run.transformer, "Training": run.training, "Search": run.search}
+    changed = [row for config in configs.values() for row in _changed_flags(config)]
+    note = '<p class="note">Settings that differ from the paper\'s base model.</p>'
     return "\n".join(
-        f"<h3>{title}</h3>\n{table(['flag', 'value', 'meaning'], _flags(config))}"
-        for title, config in (
-            ("Model", run.transformer),
-            ("Training", run.training),
-            ("Search", run.search),
-        )
+        [
+            f"{note}\n{table(['flag', 'value', 'default'], changed, classes='flags stacked')}",
+            *(
+                fold(f"{title}: all settings", _flag_table(config))
+                for title, config in configs.items()
+            ),
+        ]
     )
 
 
-def _flags(config: Any) -> Iterable[Sequence[str]]:
+def _changed_flags(config: Any) -> Iterator[Sequence[str]]:
+    defaults = type(config)()
     for field in dataclasses.fields(config):
-        yield f"--{field.name}", str(getattr(config, field.name)), field.metadata["help"]
+        value, default = getattr(config, field.name), getattr(defaults, field.name)
+        if value != default:
+            yield f"--{field.name}", _format_setting(value), _format_setting(default)
+
+
+def _flag_table(config: Any) -> str:
+    rows: Iterable[Sequence[str]] = (
+        (
+            f"--{field.name}",
+            _format_setting(getattr(config, field.name)),
+            field.metadata["help"],
+        )
+        for field in dataclasses.fields(config)
+    )
+    return table(["flag", "value", "meaning"], rows, classes="flags stacked")
+
+
+def _format_setting(value: object) -> str:
+    return "none" if value in (None, "", ()) else str(value)

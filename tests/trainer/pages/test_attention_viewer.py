@@ -52,6 +52,16 @@ def test_queries_and_keys_are_the_tokens_written_and_read() -> None:
     assert tokens["Decoder"] == (target, [START, "_c", "_&", "amp", "_d"])
 
 
+def test_maps_have_titles_for_both_axes() -> None:
+    kinds = json.loads(Page(viewers([SENTENCE])).texts("script")[0])
+    titles = {kind["name"]: (kind["query_axis"], kind["key_axis"]) for kind in kinds}
+    assert titles == {
+        "Decoder to encoder": ("target: written", "source: attended to"),
+        "Encoder": ("source: read", "source: attended to"),
+        "Decoder": ("target: written", "target so far: attended to"),
+    }
+
+
 def test_sentences_are_shown_as_text() -> None:
     page = Page(viewers([SENTENCE, SENTENCE]))
     assert len(page.all("figure", "heads")) == 2
