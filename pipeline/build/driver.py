@@ -3,7 +3,7 @@
     corpus ─cut─▶ blocks ─CleanPairs─▶ pairs ─CountWords─▶ counts ─learn─▶ subwords
                                          └──────EncodePairs─▶ shards ─▶ dataset.json, COMPLETED
 
-Between two stages the driver sees reports and counts only, never the corpus.
+Between two stages the driver reads only reports and counts, never the corpus.
 """
 
 import collections
@@ -43,27 +43,28 @@ from pipeline.stages.stage import BlockMapper, Report, Stage, run_stage
 from pipeline.subwords.bpe_dropout import NO_DROPOUT
 from pipeline.subwords.encoding import load_subwords
 
-_COUNTED_GROUPS = 16  # of blocks: so many files of counts to merge, however large the corpus
-_SAMPLED_PAIRS = 50_000  # for the length histogram: all of a small corpus, ≈ 1 s of a large one
+_COUNTED_GROUPS = 16  # groups of blocks: files of counts to merge, for a corpus of any size
+_SAMPLED_PAIRS = 50_000  # for the length histogram: a small corpus whole, ≈ 1 s of a large one
 
 _Report = TypeVar("_Report", bound=Report)
 
 
 def build_dataset(config: PreprocessConfig, map_blocks: BlockMapper) -> Dataset:
-    """Makes the dataset directory which the configuration describes, or finds it complete.
+    """Makes the dataset directory that the configuration describes, unless it is complete.
 
     Args:
-        config: what to make, and where.
+        config: inputs, output directory and settings.
         map_blocks: runs the stages over blocks, e.g. `beam_pipeline.BeamMapper(options)`.
 
     Returns:
-        The dataset, as the trainer will load it.
+        The dataset, as the trainer loads it.
 
     Raises:
         UserError: the inputs, the directory or the vocabulary size cannot be used.
     """
     config = config.resolved()
-    if (completed := completed_config(config.output_dir)) is not None:
+    completed = completed_config(config.output_dir)
+    if completed is not None:
         _check_same(config, completed)
         logging.info(
             "%s is already complete: nothing to do (if its inputs have changed since, delete it or "
@@ -71,31 +72,35 @@ def build_dataset(config: PreprocessConfig, map_blocks: BlockMapper) -> Dataset:
             config.output_dir,
         )
         return load_dataset(config.output_dir)
-    given = check_given(config)
-    config.rules.chosen("train")  # a rule that cannot work says so before any work
+    subwords = check_given(config)
+    config.rules.chosen("train")  # a rule that cannot be applied raises here, before any work
     staging = Staging(config.output_dir)
-    blocks, inputs = _cut(config, staging)
-    key = {"config": config.content(), "inputs": [*given, *(c.sha256 for c in inputs)]}
+    blocks, corpora = _cut(config, staging)
+    checksums = [*subwords, *(corpus.sha256 for corpus in corpora)]
+    key = {"config": config.content(), "inputs": checksums}
     if not staging.claim({**key, "format_version": FORMAT_VERSION}):
-        _Build(config, map_blocks, staging, blocks, inputs).run()
+        _Build(config, map_blocks, staging, blocks, corpora).run()
     staging.publish()
     return load_dataset(config.output_dir)
 
 
 def _cut(config: PreprocessConfig, staging: Staging) -> tuple[dict[str, list[Block]], list[Corpus]]:
-    """Returns the blocks of each given split, and the identity of every input."""
-    blocks, inputs = {}, []
+    """Returns the blocks of each split with inputs, and the identity of every input."""
+    blocks: dict[str, list[Block]] = {}
+    corpora: list[Corpus] = []
     for split in SPLITS:
-        if given := find_inputs(config, split):
-            cut = cut_blocks(split, given, config.block_lines, staging.raw)
-            blocks[split] = cut[0]
-            inputs += cut[1]
-    return blocks, inputs
+        inputs = find_inputs(config, split)
+        if inputs:
+            blocks[split], split_corpora = cut_blocks(
+                split, inputs, config.block_lines, staging.raw
+            )
+            corpora += split_corpora
+    return blocks, corpora
 
 
 def _check_same(config: PreprocessConfig, completed: dict[str, Any]) -> None:
-    """Raises UserError when a complete dataset was made with other flags."""
-    before = PreprocessConfig().content() | completed  # flags added since were as by default
+    """Raises UserError if a complete dataset was made with other flags."""
+    before = PreprocessConfig().content() | completed  # newer flags had their defaults
     for name, value in config.content().items():
         if before[name] != value:
             raise UserError(
@@ -105,7 +110,7 @@ def _check_same(config: PreprocessConfig, completed: dict[str, Any]) -> None:
 
 
 class _Build:
-    """One run's state: the blocks of each split, and the stages in order."""
+    """State of a run: the blocks of each split; runs the stages in order."""
 
     def __init__(
         self,
@@ -113,12 +118,12 @@ class _Build:
         map_blocks: BlockMapper,
         staging: Staging,
         blocks: dict[str, list[Block]],
-        inputs: list[Corpus],
+        corpora: list[Corpus],
     ) -> None:
         self.config = config
         self.staging = staging
         self.blocks = blocks
-        self.inputs = inputs
+        self.corpora = corpora
         self.heldout: Heldout = frozenset()
         self.map_blocks = map_blocks
 
@@ -134,7 +139,7 @@ class _Build:
             final=self.staging.final,
             vocabularies=vocabularies,
             bucket_shapes=bucket_shapes,
-            corpora=self.inputs,
+            corpora=self.corpora,
             cleaned=cleaned,
             encoded=encoded,
         )
@@ -146,7 +151,7 @@ class _Build:
         write_manifest(dataset)
 
     def clean(self) -> dict[str, list[CleanReport]]:
-        """Cleans the given splits; returns the reports of each."""
+        """Cleans the splits with inputs; returns the reports of each."""
         missing = len(SPLITS) - len(self.blocks)
         folder = self.staging.folder("pairs")
         function = CleanPairs(folder, self.config.rules, missing * self.config.holdout_pairs)
@@ -156,13 +161,14 @@ class _Build:
         return reports
 
     def hold_out(self, cleaned: dict[str, list[CleanReport]]) -> None:
-        """Writes the raw text of dev and test, and decides what training must not see."""
+        """Writes the raw text of dev and test, and chooses what training must not see."""
         heldout: set[str | Pair] = set()
         folder = self.staging.folder("pairs")
         for split in set(SPLITS[1:]) & self.blocks.keys():
             holdout.write_given(split, self.blocks[split], self.staging.final)
-            for block in self.blocks[split] if self.config.cleaning.drop_overlap else ():
-                heldout.update(read_clean_pairs(folder, block.name))
+            if self.config.cleaning.drop_overlap:
+                for block in self.blocks[split]:
+                    heldout.update(read_clean_pairs(folder, block.name))
         missing = [split for split in SPLITS[1:] if split not in self.blocks]
         chosen = holdout.choose_heldout_pairs(
             self.blocks["train"],
@@ -178,7 +184,7 @@ class _Build:
         self.heldout = frozenset(heldout)
 
     def count(self, sides: Sequence[str]) -> WordCounts:
-        """Counts the words of some sides of the training pairs."""
+        """Counts the words of the training pairs on these sides together."""
         folder = self.staging.folder("counts")
         function = CountWords(
             self.staging.folder("pairs"),
@@ -210,10 +216,11 @@ class _Build:
         for block in blocks:
             pairs = read_clean_pairs(self.staging.folder("pairs"), block.name, first)
             dropout = self.config.dropout if block.split == "train" else NO_DROPOUT
-            lengths = pair_lengths(next(encode_pairs(pairs, subwords, dropout)))  # of one sample
+            first_sample = next(encode_pairs(pairs, subwords, dropout))
+            lengths = pair_lengths(first_sample)
             histogram.update(pair for pair in lengths if max(pair) <= self.config.max_length)
         longest = self.config.max_length, self.config.max_length
-        if histogram and has_few and not self.config.bpe_dropout:  # all seen: no wider than needed
+        if histogram and has_few and not self.config.bpe_dropout:  # all lengths are known
             longest = max(source for source, _ in histogram), max(target for _, target in histogram)
         return choose_shapes(histogram, longest)
 

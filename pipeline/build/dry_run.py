@@ -1,7 +1,8 @@
-"""A dry run: what each cleaning rule would drop of a sample, before anything is written.
+"""Dry run: what each cleaning rule would drop from a sample, before anything is written.
 
-The rules are tried one by one, those that are off too, so a pair may count for several. What
-cannot be sought in is unpacked into a temporary folder; the output directory is not touched.
+Each rule is tried on its own, including those that are off, so a pair may count for several.
+Inputs that are not seekable are unpacked into a temporary folder; the output directory is not
+touched.
 """
 
 import collections
@@ -12,12 +13,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pipeline.build.find_inputs import find_inputs
 from pipeline.cleaning import normalization, rules
 from pipeline.cleaning.rules import USUAL, Rule
-from pipeline.common.tables import format_table
+from pipeline.common.tables import escape, format_table
 from pipeline.config import PreprocessConfig
 from pipeline.corpora.blocks import Block, cut_blocks, read_span
 from pipeline.dataset.schema import SPLITS, Pair
 
-_SAMPLED_LINES = 200_000  # of all blocks together: a few seconds
+_SAMPLED_LINES = 200_000  # from all blocks together: a few seconds
 _LINES_PER_BLOCK = 1000
 _EXAMPLES = 2
 _WIDTH = 88  # characters of an example
@@ -49,10 +50,11 @@ def format_dry_run(config: PreprocessConfig, *, sampled_lines: int = _SAMPLED_LI
         UserError: the inputs cannot be used.
     """
     with tempfile.TemporaryDirectory() as folder:
+        inputs = {split: find_inputs(config, split) for split in SPLITS}
         blocks = {
-            split: cut_blocks(split, inputs, config.block_lines, folder)[0]
-            for split in SPLITS
-            if (inputs := find_inputs(config, split))
+            split: cut_blocks(split, split_inputs, config.block_lines, folder)[0]
+            for split, split_inputs in inputs.items()
+            if split_inputs
         }
         train = blocks.pop("train")
         block_lines = max(1, min(_LINES_PER_BLOCK, sampled_lines // len(train)))
@@ -85,7 +87,7 @@ class _Trial:
         self._examples = collections.defaultdict[str, list[Pair]](list)
 
     def add(self, raw: Pair) -> None:
-        """Tries every rule on a pair of lines as they stand in the corpus."""
+        """Tries every rule on a pair of unprocessed lines."""
         self.pairs += 1
         if not all(unicodedata.is_normalized("NFC", side) for side in raw):
             self._count(_NORMAL_FORM, raw)
@@ -135,7 +137,7 @@ class _Trial:
 
 
 def _all_rules(config: PreprocessConfig, heldout: frozenset[bytes]) -> list[Rule]:
-    """Returns the rules of one pair, and stand-ins for those that need the corpus or subwords."""
+    """Returns the rules of one pair, and substitutes for those that need corpus or subwords."""
     seen: set[bytes] = set()
 
     def is_repeat(source: str, target: str) -> bool:
@@ -148,7 +150,7 @@ def _all_rules(config: PreprocessConfig, heldout: frozenset[bytes]) -> list[Rule
 
     def is_too_long(source: str, target: str) -> bool:
         words = 1 + max(source.count(" "), target.count(" "))
-        return words + 1 > config.max_length  # a word is at least one subword; one ends the line
+        return words + 1 > config.max_length  # one subword or more per word, and the end symbol
 
     return [
         *config.rules.all(),
@@ -168,10 +170,5 @@ def _read(blocks: Iterable[Block], first: int) -> Iterator[Pair]:
 def _shorten(line: str) -> str:
     shown = line if len(line) <= _WIDTH else f"{line[:_WIDTH]}…"
     return "".join(
-        character if character.isprintable() else _escape(character) for character in shown
+        character if character.isprintable() else escape(character) for character in shown
     )
-
-
-def _escape(character: str) -> str:
-    r"""Returns a character as an escape sequence. Example: U+0007 gives `\x07`."""
-    return ascii(character).strip("'")

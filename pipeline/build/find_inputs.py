@@ -1,4 +1,4 @@
-"""From flags to the inputs of a split: the built-in corpus, named data sets, given files."""
+"""Inputs of a split from the flags: the built-in corpus, named data sets, given files."""
 
 from collections.abc import Sequence
 
@@ -9,22 +9,22 @@ from pipeline.corpora.inputs import Input, builtin_texts, file_texts, table_file
 
 
 def find_inputs(config: PreprocessConfig, split: str) -> Sequence[Input]:
-    """Returns the inputs of a split, after downloading what is named and not in the cache.
+    """Returns the inputs of a split, after downloading named data that the cache lacks.
 
-    Given files are added to a named data set's training text, and replace its dev or test.
+    Given files are added to a named data set's training text, and replace its dev or test text.
 
     Raises:
         UserError: a name, a language or a download is wrong.
     """
     if config.is_builtin:
         return builtin_texts(split)
-    given = _given(config, split)
+    files = _given_files(config, split)
     if split == "train":
-        return [*_named_training(config), *given]
-    return given or _named_evaluation(config, split)
+        return [*_named_training(config), *files]
+    return files or _named_evaluation(config, split)
 
 
-def _given(config: PreprocessConfig, split: str) -> Sequence[Input]:
+def _given_files(config: PreprocessConfig, split: str) -> Sequence[Input]:
     prefix = "" if split == "train" else f"{split}_"
     sources, targets = (getattr(config, f"{prefix}{side}_files") for side in ("source", "target"))
     corpus = config.corpus

@@ -1,8 +1,8 @@
 """Dev and test: given files, or pairs held out of the training text.
 
-Which pairs are held out depends only on a hash of the source sentence, not on their order, the
-number of blocks or the engine. Their raw text goes into the dataset directory, so evaluation does
-not need the corpus.
+A hash of the source sentence decides which pairs are held out, independent of their order, the
+number of blocks and the engine. Their raw text is written to the dataset directory, so evaluation
+does not need the corpus.
 """
 
 import heapq
@@ -35,8 +35,8 @@ def choose_heldout_pairs(
     Args:
         blocks: blocks of the training text.
         cleaned: reports of `CleanPairs` about these blocks.
-        pairs_folder: where `CleanPairs` wrote.
-        splits: splits for which no files were given.
+        pairs_folder: output folder of `CleanPairs`.
+        splits: splits without inputs.
         holdout_pairs: pairs wanted for each split; fewer if they would be over 5 % of the corpus.
     """
     kept = sum(report.kept for report in cleaned)
@@ -54,8 +54,8 @@ def _find_smallest_keys(
 ) -> list[tuple[int, int]]:
     """Returns (block, row) of the `count` smallest keys in the corpus, in the order of the keys.
 
-    Memory holds no more than `count` keys and the candidates of one block. A key that occurs more
-    than once stands for its first occurrence.
+    Memory is bounded by `count` keys and the candidates of one block. A repeated key stands for its
+    first occurrence.
     """
     smallest: dict[str, tuple[int, int]] = {}  # key → place
     for index, block in enumerate(blocks if count else ()):
@@ -77,7 +77,7 @@ def _read_places(
 
 
 def write_chosen(split: str, pairs: Sequence[Pair], final: str, pairs_folder: str) -> Block:
-    """Writes held-out pairs as raw text and as clean pairs; returns the one block they make."""
+    """Writes held-out pairs as raw text and as clean pairs; returns their block."""
     _write_text(split, final, [source for source, _ in pairs], [target for _, target in pairs])
     nowhere = Span("", 0, 0, "held out of the training text", 1)
     block = Block(split, 0, len(pairs), nowhere, nowhere)
@@ -93,7 +93,7 @@ def write_given(split: str, blocks: Sequence[Block], final: str) -> None:
 
 
 def text_paths(split: str) -> tuple[str, str]:
-    """Returns where a split's raw text lies in the dataset directory, source and target."""
+    """Returns the paths of a split's raw text in the dataset directory, source and target."""
     return f"{split}/source.txt", f"{split}/target.txt"
 
 

@@ -1,4 +1,4 @@
-"""From the reports of the stages to the manifest and data card of a dataset."""
+"""The manifest of a dataset, made from the reports of the stages."""
 
 import collections
 import hashlib
@@ -37,11 +37,11 @@ def make_manifest(
     """
     splits = {split: _split(split, reports, final) for split, reports in encoded.items()}
     counts = {split: _counts(cleaned[split], encoded[split]) for split in encoded}
-    for name, _ in config.rules.chosen("train"):  # a rule that dropped nothing says so
+    for name, _ in config.rules.chosen("train"):  # also rules that dropped nothing
         counts["train"].setdefault(name, 0)
-    given = {corpus.split for corpus in corpora}
-    held_out = sum(counts[split]["read"] for split in counts.keys() - given)
-    if held_out:  # these are lines of train itself, not an overlap with it
+    splits_with_inputs = {corpus.split for corpus in corpora}
+    held_out = sum(counts[split]["read"] for split in counts.keys() - splits_with_inputs)
+    if held_out:  # `OVERLAP` counted these, but they are training lines
         counts["train"][OVERLAP] -= held_out
         counts["train"]["held_out"] = held_out
     return Dataset(
@@ -74,7 +74,7 @@ def _split(name: str, reports: Sequence[EncodeReport], final: str) -> Split:
 
 
 def _counts(cleaned: Sequence[CleanReport], encoded: Sequence[EncodeReport]) -> dict[str, int]:
-    """Returns pairs read and kept, and how many each rule dropped."""
+    """Returns the numbers of pairs read, kept, and dropped by each rule."""
     counts = collections.Counter[str](read=sum(report.lines for report in cleaned))
     for dropped in [report.dropped for report in cleaned] + [report.dropped for report in encoded]:
         counts.update(dropped)
@@ -82,7 +82,7 @@ def _counts(cleaned: Sequence[CleanReport], encoded: Sequence[EncodeReport]) -> 
 
 
 def _efficiency(shards: Sequence[Shard]) -> dict[str, float]:
-    """Returns the share of real tokens in batches, by bucket and in total, to four digits."""
+    """Returns the share of real tokens in batches, by bucket and in total, rounded to 4 digits."""
     tokens, rows = collections.Counter[Lengths](), collections.Counter[Lengths]()
     for shard in shards:
         tokens[shard.shape] += shard.source_tokens + shard.target_tokens

@@ -1,8 +1,8 @@
-"""The unfinished dataset: a folder `.staging` inside the output directory.
+"""Staging: the unfinished dataset, in a folder `.staging` inside the output directory.
 
-Everything is made there and moved to its place by renames at the very end, so a run killed at any
-moment leaves nothing that a reader accepts. What a killed run had finished is used again, as long
-as the configuration and the content of the inputs are the same.
+All files are made there and renamed to their final paths at the end, so readers never accept the
+output of a killed run. The next run reuses what a killed run has finished, if the configuration
+and the content of the inputs are the same.
 """
 
 import hashlib
@@ -18,80 +18,82 @@ from pipeline.subwords.encoding import ALL_FILE_NAMES
 FOLDER = ".staging"
 _KEY = "key.json"
 OUR_NAMES = (*SPLITS, *ALL_FILE_NAMES, MANIFEST)  # in a dataset directory
-_NAME_LENGTH = 12  # of the folder of a run, the start of its key's digest
-_RAW = "raw"  # cut from the inputs before their identity is known
+_NAME_LENGTH = 12  # characters of the digest of a run's key, which name its folder
+_RAW = "raw"  # text cut from the inputs, before their identity is known
 
 
 class Staging:
     """The staging folder of one output directory."""
 
     def __init__(self, output_dir: str) -> None:
-        """Makes the folder, in a new or empty directory or one that an unfinished run left.
+        """Makes the folder, in a new or empty directory or in that of an unfinished run.
 
         Raises:
-            UserError: the directory holds files which are not ours.
+            UserError: the directory holds other files.
         """
         self.output = output_dir
         self.root = f"{output_dir}/{FOLDER}"
-        self._work = self.root  # a folder in it, once it is claimed
+        self._work = self.root  # `claim` chooses a folder in it
         try:
-            found = storage.entries(output_dir)
+            entries = storage.entries(output_dir)
         except NotADirectoryError as error:
             raise UserError(
                 f"{output_dir} is a file: expected a directory for --output_dir"
             ) from error
-        if found and FOLDER not in found:
+        if entries and FOLDER not in entries:
             raise UserError(
-                f"{output_dir} holds files that are no dataset: expected a new or empty "
+                f"{output_dir} holds files that are not a dataset: expected a new or empty "
                 "directory; choose another --output_dir"
             )
         storage.make_folder(self.raw)
 
     def folder(self, name: str) -> str:
-        """Returns a folder for one kind of intermediate file, made if missing."""
+        """Returns a folder of this name for intermediate files, after making it if missing."""
         path = f"{self._work}/{name}"
         storage.make_folder(path)
         return path
 
     @property
     def raw(self) -> str:
-        """Returns the folder of texts cut from inputs that cannot be sought in."""
+        """Returns the folder of texts cut from inputs that are not seekable."""
         return f"{self.root}/{_RAW}"
 
     @property
     def final(self) -> str:
-        """Returns the folder whose entries will become the dataset directory's."""
+        """Returns the folder of finished files, which `publish` moves to the output directory."""
         return self.folder("final")
 
     def claim(self, key: dict[str, Any]) -> bool:
-        """Makes room for the work of a run; forgets that of runs with another key.
+        """Makes the folder for a run's work, and deletes that of runs with another key.
 
-        A job of theirs that still goes on, on a cluster, writes where nobody will look.
+        A cluster job of such a run that is still alive writes to a folder that nobody reads.
 
         Args:
-            key: all that decides the result: configuration and identity of the inputs.
+            key: everything that determines the result: configuration and identity of the inputs.
 
         Returns:
-            Whether all work was done before, and only `publish` is left to do.
+            Whether all work is done, and only `publish` remains.
         """
         data = json.dumps(key, sort_keys=True, indent=1).encode()
         name = hashlib.sha256(data).hexdigest()[:_NAME_LENGTH]
         self._work = f"{self.root}/{name}"
-        if not storage.is_file(path := f"{self._work}/{_KEY}"):
-            self._forget()
+        key_path = f"{self._work}/{_KEY}"
+        if not storage.is_file(key_path):
+            self._delete_other_runs()
             storage.make_folder(self._work)
-            write_atomically(path, data)
-        return any(storage.is_file(f"{each}/{MANIFEST}") for each in (self.output, self.final))
+            write_atomically(key_path, data)
+        folders = (self.output, self.final)
+        return any(storage.is_file(f"{folder}/{MANIFEST}") for folder in folders)
 
     def publish(self) -> None:
-        """Moves the finished files to their places and marks completion."""
+        """Moves the finished files to the output directory and marks it as complete."""
         storage.delete_unfinished(self.output)
-        storage.move_entries(self.final, self.output)  # `COMPLETED` comes after all
+        storage.move_entries(self.final, self.output)  # before `COMPLETED`
         mark_completed(self.output)
         storage.delete(self.root)
 
-    def _forget(self) -> None:
-        """Deletes all that unfinished runs of other configurations made, here and outside."""
+    def _delete_other_runs(self) -> None:
+        """Deletes files of unfinished runs with other keys, also from the output directory."""
         for name in storage.entries(self.root) - {_RAW}:
             storage.delete(f"{self.root}/{name}")
         for name in OUR_NAMES:
@@ -99,9 +101,9 @@ class Staging:
 
 
 def completed_config(output_dir: str) -> dict[str, Any] | None:
-    """Returns the configuration of the complete dataset in a directory, or None without one."""
+    """Returns the configuration of a complete dataset, or None if there is none."""
     if not storage.is_file(f"{output_dir}/{COMPLETED}"):
         return None
     config = json.loads(storage.read(f"{output_dir}/{MANIFEST}"))["config"]
-    storage.delete(f"{output_dir}/{FOLDER}")  # of a run killed just after the end
+    storage.delete(f"{output_dir}/{FOLDER}")  # left if the run was killed after completion
     return config

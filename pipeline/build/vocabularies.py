@@ -1,7 +1,7 @@
-"""The vocabularies of a dataset: learned on the words of its training text, or made elsewhere.
+"""Vocabularies of a dataset: learned from its training text, or given by the user.
 
-The trainer and the served model rely on the special ids, and words are encoded one by one, so
-given subwords of other conventions are refused, before any work, rather than read in another way.
+The trainer and the served model rely on the special ids, and sentences are encoded word by word.
+Given subwords with other conventions are refused before any work.
 """
 
 import functools
@@ -14,6 +14,7 @@ from absl import logging
 from pipeline.common import storage
 from pipeline.common.errors import UserError
 from pipeline.common.storage import write_atomically
+from pipeline.common.tables import escape
 from pipeline.config import PreprocessConfig
 from pipeline.dataset.schema import END_ID, PADDING_ID, SIDES, UNKNOWN_ID, Vocabulary
 from pipeline.subwords.encoding import FILE_NAMES, WORDPIECE, file_names, load_subwords
@@ -28,24 +29,24 @@ _SPECIAL_IDS = {"padding": PADDING_ID, "end": END_ID, "unknown": UNKNOWN_ID}
 def make_subwords(
     config: PreprocessConfig, folder: str, count: Callable[[Sequence[str]], WordCounts]
 ) -> dict[str, Vocabulary]:
-    """Takes the given subwords, or learns some unless an earlier run did.
+    """Copies the given subwords, or learns them unless an earlier run has done so.
 
     Args:
         config: resolved configuration.
-        folder: where the files go, named by `encoding.file_names`.
-        count: returns the words of some sides together; called only to learn.
+        folder: folder for the files, named by `encoding.file_names`.
+        count: returns the word counts of the given sides together; called only to learn.
 
     Returns:
-        The vocabulary of each side, equal if they share one.
+        The vocabulary of each side; equal if the sides share one.
 
     Raises:
-        UserError: the words cannot fill the vocabulary, or need a larger one.
+        UserError: the words cannot fill the vocabulary, or require a larger one.
     """
     names = file_names(config.subwords, shared=config.shared_vocabulary)
     distinct = list(dict.fromkeys(names.values()))
     if config.subwords_model:
-        for name, given in zip(distinct, config.subwords_model, strict=True):
-            write_atomically(f"{folder}/{name}", storage.read(given))
+        for name, path in zip(distinct, config.subwords_model, strict=True):
+            write_atomically(f"{folder}/{name}", storage.read(path))
     else:
         for name in distinct:
             sides = [side for side in SIDES if names[side] == name]
@@ -69,14 +70,14 @@ def _identify(kind: str, folder: str, name: str) -> Vocabulary:
 
 
 def check_given(config: PreprocessConfig) -> list[str]:
-    """Checks the subwords that the configuration names; returns the SHA-256 of each.
+    """Checks the given subwords; returns the SHA-256 of each.
 
     Raises:
-        UserError: a file is missing, is of another kind or size than the flags say, has other
-          special ids, or cannot be encoded with word by word; or wordpieces cannot be used here.
+        UserError: a file is missing, differs from the flags in kind or size, has other special ids,
+          or does not encode word by word; or TensorFlow Text is required and not installed.
     """
     if config.subwords == WORDPIECE:
-        tokenizer(SPECIAL)
+        tokenizer(SPECIAL)  # raises if TensorFlow Text is not installed
     return [_check(path, config) for path in config.subwords_model]
 
 
@@ -85,32 +86,38 @@ def _check(path: str, config: PreprocessConfig) -> str:
         file_name = FILE_NAMES[config.subwords]
         raise UserError(f"no file {path}: expected --subwords_model=DIR/{file_name} or the like")
     data = storage.read(path)
-    pieces = (_check_wordpieces if config.subwords == WORDPIECE else _check_model)(path, data)
+    check_pieces = _check_wordpieces if config.subwords == WORDPIECE else _check_model
+    pieces = check_pieces(path, data)
     if config.vocabulary_size not in (None, len(pieces)):
         raise UserError(
             f"{path} has {len(pieces)} subwords, received --vocabulary_size="
-            f"{config.vocabulary_size}: leave it out, or learn anew without --subwords_model"
+            f"{config.vocabulary_size}: leave it out, or learn subwords without --subwords_model"
         )
     return hashlib.sha256(data).hexdigest()
 
 
 def _check_model(path: str, data: bytes) -> Sequence[str]:
-    """Returns the pieces of a SentencePiece model that can be used."""
+    """Returns the pieces of a SentencePiece model.
+
+    Raises:
+        UserError: the model cannot be used.
+    """
     model = sentencepiece.SentencePieceProcessor()
     try:
         model.load_from_serialized_proto(data)
     except (RuntimeError, OSError) as error:
         raise UserError(
-            f"{path} is no SentencePiece model: give one, or --subwords=wordpiece for a list"
+            f"{path} is not a SentencePiece model: expected one, or --subwords=wordpiece for a list"
         ) from error
     ids = dict(zip(_SPECIAL_IDS, (model.pad_id(), model.eos_id(), model.unk_id()), strict=True))
     if ids != _SPECIAL_IDS:
         raise UserError(
-            f"{path} has the special ids {_listed(ids)}: expected {_listed(_SPECIAL_IDS)}; make "
+            f"{path} has the special ids {_listed(ids)}: expected {_listed(_SPECIAL_IDS)}; train "
             "it with SentencePiece's --pad_id=0 --eos_id=1 --unk_id=2 --bos_id=-1"
         )
     pieces = [model.id_to_piece(id) for id in range(model.get_piece_size())]
-    if model.encode("a a") != 2 * model.encode("a") or any(MARK in p.lstrip(MARK) for p in pieces):
+    marks_words_alike = model.encode("a a") == model.encode("a") + model.encode("a")
+    if not marks_words_alike or any(MARK in piece.lstrip(MARK) for piece in pieces):
         raise UserError(
             f"{path} does not encode a sentence word by word: expected SentencePiece's defaults "
             "--add_dummy_prefix=true --split_by_whitespace=true"
@@ -121,14 +128,18 @@ def _check_model(path: str, data: bytes) -> Sequence[str]:
 
 
 def _check_wordpieces(path: str, data: bytes) -> Sequence[str]:
-    """Returns the pieces of a list of wordpieces that can be used."""
+    """Returns the pieces of a wordpiece vocabulary.
+
+    Raises:
+        UserError: the vocabulary cannot be used.
+    """
     pieces = data.decode("utf-8", "replace").removesuffix("\n").split("\n")
-    is_usable = tuple(pieces[: len(SPECIAL)]) == SPECIAL and MARK in pieces
-    if not is_usable or len({*pieces}) < len(pieces):
-        start = " ".join(ascii(piece[:20])[1:-1] for piece in pieces[: len(SPECIAL)])
+    first = pieces[: len(SPECIAL)]
+    if tuple(first) != SPECIAL or MARK not in pieces or len({*pieces}) < len(pieces):
+        start = " ".join(escape(piece[:20]) for piece in first)
         raise UserError(
-            f"{path} starts with {start}: expected the wordpieces of a dataset, a different one a "
-            f"line, first {' '.join(SPECIAL)}, and {MARK} where a word starts"
+            f"{path} starts with {start}: expected the wordpieces of a dataset, a different one "
+            f"per line, first {' '.join(SPECIAL)}, and {MARK} where a word starts"
         )
     return pieces
 

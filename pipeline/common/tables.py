@@ -25,3 +25,11 @@ def _align(row: Sequence[str], widths: Sequence[int], text_columns: int) -> list
         *(cell.ljust(width) for cell, width in texts),
         *(cell.rjust(width) for cell, width in numbers),
     ]
+
+
+def escape(text: str) -> str:
+    r"""Returns text with all characters but printable ASCII as escape sequences.
+
+    Example: U+0007 gives `\x07`.
+    """
+    return text.encode("unicode_escape").decode("ascii")

@@ -153,7 +153,7 @@ def test_a_complete_dataset_in_a_store_is_not_modified_and_others_are_refused(
         build(dataclasses.replace(config, max_length=99))
     thesis = f"{STORE}/thesis"
     upload(f"{thesis}/dear.txt", b"dear")
-    with pytest.raises(UserError, match=f"{thesis} holds files that are no dataset"):
+    with pytest.raises(UserError, match=f"{thesis} holds files that are not a dataset"):
         build(dataclasses.replace(config, output_dir=thesis))
     assert objects(thesis) == {"dear.txt": b"dear"}
 

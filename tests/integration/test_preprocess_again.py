@@ -62,7 +62,7 @@ def test_a_flag_newer_than_a_dataset_counts_as_its_default(tmp_path: Path) -> No
 def test_a_directory_of_other_files_is_refused_and_untouched(tmp_path: Path) -> None:
     (tmp_path / "out/train").mkdir(parents=True)
     (tmp_path / "out/train/thesis.txt").write_text("dear")
-    with pytest.raises(UserError, match="holds files that are no dataset"):
+    with pytest.raises(UserError, match="holds files that are not a dataset"):
         build(configure(tmp_path, "out"))
     assert contents(tmp_path / "out") == {"train/thesis.txt": b"dear"}
 

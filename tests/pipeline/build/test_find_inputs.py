@@ -11,11 +11,11 @@ from pipeline.corpora.named_dataset import Part
 
 @pytest.fixture(autouse=True)
 def offline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Gives each part of a named data set as texts which say what was asked for."""
+    """Replaces downloads by texts whose names are the requested part, language and cache."""
 
     def fetch_part(part: Part, source: str, target: str, cache_dir: str) -> AlignedTexts:
-        one, other = (Text(f"{part.name}.{code}@{cache_dir}") for code in (source, target))
-        return AlignedTexts(one, other)
+        name = f"{part.name}.{{}}@{cache_dir}"
+        return AlignedTexts(Text(name.format(source)), Text(name.format(target)))
 
     monkeypatch.setattr(find_inputs, "fetch_part", fetch_part)
 
@@ -31,7 +31,7 @@ def names(split: str, languages: tuple[str, str] = ("en", "de"), **corpus: Any) 
         target_language=languages[1],
         corpus=CorpusConfig(cache_dir="c", **corpus),
     )
-    return [given.name for given in find_inputs.find_inputs(config, split)]
+    return [entry.name for entry in find_inputs.find_inputs(config, split)]
 
 
 def test_the_default_is_the_built_in_corpus() -> None:

@@ -13,10 +13,10 @@ def test_only_runs_with_the_same_key_share_their_work(tmp_path: Path) -> None:
     again = Staging(output)
     assert not again.claim({"flag": 1})
     assert storage.read(f"{again.folder('pairs')}/block") == b"1"
-    other = Staging(output)
-    assert not other.claim({"flag": 2})
-    assert not storage.entries(other.folder("pairs"))
+    second = Staging(output)
+    assert not second.claim({"flag": 2})
+    assert not storage.entries(second.folder("pairs"))
     # A job of the first run that nobody stopped goes on writing.
     storage.write_atomically(f"{again.folder('pairs')}/late", b"1")
-    assert not storage.entries(other.folder("pairs"))
-    assert storage.read(f"{other.raw}/cut.txt") == b"of the inputs"
+    assert not storage.entries(second.folder("pairs"))
+    assert storage.read(f"{second.raw}/cut.txt") == b"of the inputs"

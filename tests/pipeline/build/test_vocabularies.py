@@ -100,7 +100,7 @@ def test_a_size_other_than_the_requested_one_is_refused(wordpiece_path: str) -> 
 
 
 def test_subwords_of_the_other_kind_are_refused(tmp_path: Path, wordpiece_path: str) -> None:
-    with pytest.raises(UserError, match="is no SentencePiece model: .* --subwords=wordpiece"):
+    with pytest.raises(UserError, match="is not a SentencePiece model: .* --subwords=wordpiece"):
         check(wordpiece_path)
     with pytest.raises(UserError, match="starts with .*: expected the wordpieces of a dataset"):
         check(make_model(tmp_path), subwords="wordpiece")

@@ -128,5 +128,5 @@ def test_the_library_distinguishes_languages() -> None:
     }
     for language, sentence in sentences.items():
         for declared in sentences:
-            found = language_id.is_in_another_language(sentence, declared, identifier)
-            assert found == (language != declared), (language, declared)
+            is_another = language_id.is_in_another_language(sentence, declared, identifier)
+            assert is_another == (language != declared), (language, declared)

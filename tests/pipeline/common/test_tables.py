@@ -1,6 +1,6 @@
 import pytest
 
-from pipeline.common.tables import format_table
+from pipeline.common.tables import escape, format_table
 
 
 def test_text_is_aligned_to_the_left_and_numbers_to_the_right() -> None:
@@ -23,3 +23,7 @@ def test_a_table_without_rows_has_no_lines() -> None:
 def test_rows_of_different_lengths_are_refused() -> None:
     with pytest.raises(ValueError, match="zip"):
         format_table([["a", "b"], ["c"]])
+
+
+def test_escaped_text_is_printable_ascii() -> None:
+    assert escape("it's\a é\u2028") == r"it's\x07 \xe9\u2028"

@@ -59,7 +59,7 @@ def test_a_pair_goes_into_the_row_with_the_best_fit() -> None:
 
 def test_rows_are_in_the_order_of_their_longest_pairs() -> None:
     rows = pack(random_pairs(3), SHAPES)
-    assert len(rows) == 3 and all(each == sorted(each) for each in rows.values())
+    assert len(rows) == 3 and all(numbers == sorted(numbers) for numbers in rows.values())
     assert list(rows) == list(SHAPES)
 
 

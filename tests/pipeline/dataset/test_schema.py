@@ -69,8 +69,8 @@ def test_the_fingerprint_depends_only_on_the_content(tmp_path: Path) -> None:
 
     plain = fingerprint("a")
     assert fingerprint("b", name="other", corpora=()) == plain
-    other = {"source": VOCABULARY, "target": dataclasses.replace(VOCABULARY, sha256="ce")}
-    assert fingerprint("c", vocabularies=other) != plain
+    vocabularies = {"source": VOCABULARY, "target": dataclasses.replace(VOCABULARY, sha256="ce")}
+    assert fingerprint("c", vocabularies=vocabularies) != plain
     own = {"source": VOCABULARY, "target": dataclasses.replace(VOCABULARY, path="b.model")}
     assert fingerprint("e", vocabularies=own) != plain  # each side its own, though they are alike
     assert fingerprint("d", splits={}) != plain

@@ -130,9 +130,9 @@ def test_a_worker_process_that_dies_ends_the_run_and_the_other_workers(tmp_path:
 
 def running_with(mark: str) -> list[int]:
     """Returns the processes that have a text in their environment."""
-    found = []
+    processes = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
             if mark in process.environ().get("MARK", ""):
-                found.append(process.pid)
-    return found
+                processes.append(process.pid)
+    return processes

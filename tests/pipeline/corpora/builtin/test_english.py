@@ -80,5 +80,5 @@ def test_be_needs_no_do(agreement, forms):
 )
 def test_want_to_is_a_full_verb(negated, split, group):
     want = MODALS["want to"]
-    found = english.modal_group(VERBS["sleep"], "he", modal=want, negated=negated, split=split)
-    assert found == group
+    actual = english.modal_group(VERBS["sleep"], "he", modal=want, negated=negated, split=split)
+    assert actual == group

@@ -86,8 +86,8 @@ def test_preposition_contracts_with_definite_article(preposition, phrase, joined
     ],
 )
 def test_present(verb, i, he, we):
-    found = [german.present(VERBS[verb], agreement) for agreement in ("I", "he", "we")]
-    assert found == [i, he, we]
+    forms = [german.present(VERBS[verb], agreement) for agreement in ("I", "he", "we")]
+    assert forms == [i, he, we]
 
 
 @pytest.mark.parametrize(
@@ -144,8 +144,8 @@ def test_relative_pronouns():
         ("dative", "f"),
         ("dative", "plural"),
     )
-    found = [german.relative_pronoun(case, column) for case, column in asked]
-    assert found == ["der", "den", "das", "der", "denen"]
+    pronouns = [german.relative_pronoun(case, column) for case, column in asked]
+    assert pronouns == ["der", "den", "das", "der", "denen"]
 
 
 def test_every_participle_holds_its_prefix():
