@@ -1,1 +1,1 @@
-"""Which pairs to train on: normalisation, filter rules, deduplication."""
+"""Which pairs to train on: normalization, filter rules, deduplication."""

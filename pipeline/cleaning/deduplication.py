@@ -1,9 +1,9 @@
-"""Duplicates: which pairs repeat an earlier one, found in bounded memory.
+"""Deduplication: finds the pairs that repeat an earlier one, in bounded memory.
 
-`CleanPairs` leaves each block's pair keys in a file of 8 bytes a pair. The keys are compared in
-groups by their value, a group at a time, so however large the corpus is, memory holds one group.
-The first pair in corpus order stays: the result does not depend on blocks, workers or engines.
-Two different pairs share a key with probability n² / 2⁶⁵: 4e-5 for 36 million pairs.
+`CleanPairs` writes the keys of each block's pairs, 8 bytes per pair. The keys are partitioned by
+their value and compared one group at a time, so memory holds one group for a corpus of any size.
+The first pair in corpus order is kept: the result is independent of blocks, workers and engines.
+The probability that any two different pairs of n share a key is n² / 2⁶⁵: 4e-5 for 36 million.
 """
 
 import math
@@ -15,21 +15,23 @@ import numpy as np
 from pipeline.common import storage
 from pipeline.common.storage import write_atomically
 
-_PAIRS_TOGETHER = 1 << 22  # with their positions and order about 300 MiB
+_PAIRS_TOGETHER = 1 << 22  # about 300 MiB with their positions and order
 
 
 def write_keys(folder: str, name: str, keys: Sequence[bytes]) -> None:
-    """Writes the 8-byte keys of a block's pairs, in their order."""
+    """Writes the 8-byte keys of a block's pairs, in the order of the pairs."""
     write_atomically(f"{folder}/{name}.keys", b"".join(keys))
 
 
 def mark(folder: str, names: Sequence[str], pairs_together: int = _PAIRS_TOGETHER) -> None:
-    """Writes for every block which of its pairs repeat an earlier one, unless that was done.
+    """Writes for every block which of its pairs repeat an earlier one, unless all are written.
+
+    Example: blocks with the keys `[a, b, a]` and `[c, b]` get the bytes `[0, 0, 1]` and `[0, 1]`.
 
     Args:
-        folder: where `write_keys` wrote, and where a file of one byte a pair is written.
-        names: of the blocks, in corpus order.
-        pairs_together: pairs to compare at once, on average.
+        folder: output folder of `write_keys`, which also receives one byte per pair.
+        names: names of the blocks, in corpus order.
+        pairs_together: average number of pairs that are compared at once.
     """
     sizes = storage.sizes(folder)
     if all(f"{name}.repeats" in sizes for name in names):
@@ -40,7 +42,7 @@ def mark(folder: str, names: Sequence[str], pairs_together: int = _PAIRS_TOGETHE
     groups = math.ceil(sum(counts) / pairs_together)
     for group in range(groups):
         keys, positions = _group(folder, names, starts, group, groups)
-        first = np.unique(keys, return_index=True)[1]  # the first of equal keys
+        _, first = np.unique(keys, return_index=True)  # the first of equal keys
         repeated = np.ones(len(keys), bool)
         repeated[first] = False
         repeats[positions[repeated]] = 1
@@ -54,14 +56,14 @@ def read_repeats(folder: str, name: str) -> bytes:
 
 
 def _make_marks(counts: Sequence[int]) -> np.memmap:
-    """Returns a byte for each pair, 0, in a local file so as not to grow with the corpus in memory.
+    """Returns a zero byte for each pair, in a memory-mapped temporary file.
 
-    The zeros are written, not left out: else a full disk would show as a SIGBUS, not an OSError.
+    The zeros are written: in a sparse file, a full disk would cause SIGBUS instead of an OSError.
     """
-    with tempfile.TemporaryFile() as file:  # lives as long as it is mapped
+    with tempfile.TemporaryFile() as file:  # exists while it is mapped
         for count in counts:
             file.write(bytes(count))
-        file.write(b"\0")  # what is empty cannot be mapped
+        file.write(b"\0")  # an empty file cannot be mapped
         return np.memmap(file, np.uint8, "r+")
 
 

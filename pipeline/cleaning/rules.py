@@ -1,8 +1,8 @@
-"""Cleaning: the rules that drop a training pair, each a pure function, a flag and a counter.
+"""Cleaning rules that drop training pairs: each is a pure function, a flag and a counter.
 
-Only the rules of common practice are on unless asked for (an empty side, a length ratio over 9, a
-length over `--max_length`, overlap with dev and test), so nearly every pair is kept;
-`--dry_run` shows what each of the others would do. Dev and test lose empty sides alone.
+By default only the usual rules are on (an empty side, a length ratio over 9, a length over
+`--max_length`, overlap with dev and test), so nearly every pair is kept; `--dry_run` shows what the
+others would drop. From dev and test, only pairs with an empty side are dropped.
 """
 
 import dataclasses
@@ -33,17 +33,17 @@ TOO_LONG = "too_long"
 
 Rule = tuple[str, Callable[[str, str], bool]]  # counter; whether it drops (source, target)
 
-# Limits of the rules whose flag is a number, where 0 means off.
+# Usual limits of the rules whose flag is a number; 0 means off.
 USUAL = {LENGTH_RATIO: 9.0, WRONG_SCRIPT: 0.5}
 
-# Letters of scripts that put no spaces between words: Thai, Lao, Tibetan, Myanmar, Khmer, kana, and
-# Chinese characters. Two of them stand for a word here.
+# Letters of scripts without spaces between words: Thai, Lao, Tibetan, Myanmar, Khmer, kana and
+# Chinese characters. Two letters count as a word.
 _UNSPACED = re.compile(
     "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# Left over from ASCII whitespace, C1 controls (often Windows-1252 read as Latin-1), and what a
-# decoder writes for bytes that it could not read.
+# C0 controls that are not whitespace, C1 controls (often Windows-1252 read as Latin-1), and the
+# replacement character of decoders.
 _CONTROL = re.compile("[\0-\x1f\x7f-\x9f\ufffd]")
 
 
@@ -96,19 +96,21 @@ class CleaningConfig:
 
 @dataclasses.dataclass(frozen=True)
 class PairRules:
-    """The rules that need to see nothing but the pair."""
+    """The rules that depend only on the pair."""
 
     config: CleaningConfig
     source_language: str
     target_language: str
 
     def chosen(self, split: str) -> list[Rule]:
-        """Returns the rules to apply to a split, in order; the first that drops a pair counts it.
+        """Returns the rules of a split, in order; the first that drops a pair counts it.
 
-        What drops from dev and test would make scores incomparable, so little does.
+        Dev and test have one rule, so that scores remain comparable.
         """
+        if split != "train":
+            return [(EMPTY_SIDE, has_empty_side)]
         config = self.config
-        wanted = {
+        is_on = {
             UNDECODABLE: config.drop_undecodable,
             EMPTY_SIDE: True,
             LENGTH_RATIO: config.max_length_ratio > 0,
@@ -117,14 +119,13 @@ class PairRules:
             WRONG_SCRIPT: config.min_script_share > 0,
             WRONG_LANGUAGE: config.identify_languages,
         }
-        if split != "train":
-            return [(EMPTY_SIDE, has_empty_side)]
-        return [rule for rule in self.all() if wanted[rule[0]]]
+        return [(name, drops) for name, drops in self.all() if is_on[name]]
 
     def all(self) -> list[Rule]:
-        """Returns every rule; one that is off has the limit it would usually have.
+        """Returns every rule; those that are off have their usual limits.
 
-        Identification of languages is an extra and takes long, so it is here only if it is on.
+        Language identification is slow and requires an optional library, so it is included only if
+        it is on.
         """
         ratio = self.config.max_length_ratio or USUAL[LENGTH_RATIO]
         share = self.config.min_script_share or USUAL[WRONG_SCRIPT]
@@ -150,7 +151,7 @@ class PairRules:
 
 
 def reason_to_drop(source: str, target: str, rules: Sequence[Rule]) -> str | None:
-    """Returns the counter of the first rule that drops a normalised pair, or None to keep it."""
+    """Returns the counter of the first rule that drops a normalized pair, or None to keep it."""
     for name, drops in rules:
         if drops(source, target):
             return name
@@ -158,7 +159,7 @@ def reason_to_drop(source: str, target: str, rules: Sequence[Rule]) -> str | Non
 
 
 def has_undecodable_bytes(source: str, target: str) -> bool:
-    """Returns whether a side was read from bytes that are no UTF-8."""
+    """Returns whether a side was read from bytes that are not UTF-8."""
     return bool(_SURROGATE.search(source) or _SURROGATE.search(target))
 
 
@@ -168,9 +169,9 @@ def has_empty_side(source: str, target: str) -> bool:
 
 
 def length_ratio(source: str, target: str) -> float:
-    """Returns words of the longer side over words of the shorter, both normalised.
+    """Returns the words of the longer side over those of the shorter, both normalized.
 
-    In scripts without spaces two letters count as a word.
+    In scripts without spaces, two letters count as a word.
     """
     shorter, longer = sorted((_count_words(source), _count_words(target)))
     return longer / shorter
@@ -182,7 +183,7 @@ def has_identical_sides(source: str, target: str) -> bool:
 
 
 def has_control_characters(source: str, target: str) -> bool:
-    """Returns whether a side holds a control character, or the mark of a failed decoding."""
+    """Returns whether a side has a control character or U+FFFD, the sign of failed decoding."""
     return bool(_CONTROL.search(source) or _CONTROL.search(target))
 
 

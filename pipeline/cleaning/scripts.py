@@ -1,4 +1,4 @@
-"""Scripts of letters and languages: enough of Unicode to notice text in the wrong alphabet."""
+"""Scripts of letters and languages, to detect text in the wrong alphabet."""
 
 import functools
 import unicodedata
@@ -6,7 +6,7 @@ import unicodedata
 import regex
 
 _LATIN = frozenset({"Latin"})
-# Unicode script property values (UAX #24), and the languages written in each.
+# Values of the Unicode property Script (UAX #24), and the languages written in each.
 _LANGUAGES = {
     "Arabic": "ar ckb fa ks ps sd ug ur",
     "Armenian": "hy",
@@ -36,12 +36,12 @@ _LANGUAGES = {
     "Thai": "th",
     "Tibetan": "bo dz",
 }
-_LETTER = r"[\p{Lu}\p{Ll}\p{Lt}\p{Lo}]"  # not Lm: modifier letters belong to no one script
+_LETTER = r"[\p{Lu}\p{Ll}\p{Lt}\p{Lo}]"  # not Lm: modifier letters have no single script
 _LETTERS = regex.compile(_LETTER)
 
 
 def scripts_of(language: str) -> frozenset[str]:
-    """Returns the scripts of a language code such as "ja" or "pt-BR"; Latin if not listed here."""
+    """Returns the scripts of a language code such as "ja" or "pt-BR"; Latin if it is not listed."""
     primary = primary_code(language)
     scripts = {name for name, languages in _LANGUAGES.items() if primary in languages.split()}
     return frozenset(scripts) or _LATIN

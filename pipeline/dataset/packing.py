@@ -1,9 +1,8 @@
-"""Rows: pairs laid end to end, so that few static shapes hold any corpus with little padding.
+"""Packing of pairs into rows: a few static shapes hold any corpus with little padding.
 
-A batch of bucket (S, T) is an array of rows with S source and T target positions. A row holds one
-or more whole pairs, each side of each closed by the end symbol, which is all that readers need to
-tell them apart; the model lets no sentence see another. `pipeline.inspect` prints the share of real
-positions.
+A batch of bucket (S, T) is an array of rows with S source and T target positions. Each row packs
+one or more whole pairs; the end symbol closes each sentence, so readers can split a row, and the
+model masks attention between sentences. `pipeline.inspect` prints the share of real positions.
 """
 
 import statistics
@@ -16,8 +15,8 @@ def choose_shapes(histogram: Mapping[Lengths, int], longest: Lengths) -> tuple[L
     """Returns the shapes of rows: the median lengths, doubled until `longest` is reached.
 
     Args:
-        histogram: pairs by their lengths in tokens, end symbols included.
-        longest: lengths that every pair to be packed stays within.
+        histogram: number of pairs by their lengths in tokens, including end symbols.
+        longest: maximum lengths of a pair, in tokens.
 
     Example: medians of 20 and 24 and longest lengths of 100 and 100 give
     `((20, 24), (40, 48), (80, 96), (100, 100))`.
@@ -33,7 +32,7 @@ def choose_shapes(histogram: Mapping[Lengths, int], longest: Lengths) -> tuple[L
 def pack(pairs: Sequence[Lengths], shapes: Sequence[Lengths]) -> dict[Lengths, list[list[int]]]:
     """Packs pairs into rows by best-fit-decreasing bin packing in two dimensions.
 
-    The longest pair goes first; each goes into the open row where it leaves the least target room,
+    The longest pairs come first. Each goes into the open row where it leaves the least target room,
     then the least source room, or opens a row of the smallest shape that holds it (Johnson et al.
     1974, "Worst-Case Performance Bounds for Simple One-Dimensional Packing Algorithms").
 
@@ -41,18 +40,18 @@ def pack(pairs: Sequence[Lengths], shapes: Sequence[Lengths]) -> dict[Lengths, l
     `[[0, 2], [1]]`: the second pair does not fit beside the first, the third does.
 
     Args:
-        pairs: lengths of each pair in tokens, end symbols included.
-        shapes: of rows, ascending on both sides.
+        pairs: lengths of each pair in tokens, including end symbols.
+        shapes: shapes of rows, ascending on both sides.
 
     Returns:
-        Of each shape in use its rows, in the order of their longest pair; a row lists the positions
+        The rows of each shape in use, in the order of their longest pairs; a row lists the indices
         of its pairs in `pairs`. A pair longer than the last shape is in no row.
     """
     rows: dict[Lengths, list[list[int]]] = {}
     if not pairs:
         return rows
     least_source, least_target = (min(side) for side in zip(*pairs, strict=True))
-    # room[free target positions][free source positions]: rows that some pair may still fit in
+    # room[free target positions][free source positions]: rows with room for the shortest lengths
     room: list[dict[int, list[list[int]]]] = [{} for _ in range(shapes[-1][1] + 1)]
     for number in sorted(range(len(pairs)), key=lambda n: (-max(pairs[n]), -min(pairs[n]))):
         source, target = pairs[number]
@@ -75,12 +74,12 @@ def pack(pairs: Sequence[Lengths], shapes: Sequence[Lengths]) -> dict[Lengths, l
 
 
 def padding_efficiency(tokens: int, rows: int, shape: Lengths) -> float:
-    """Returns the share of the positions of a bucket's rows, source and target, that are real."""
+    """Returns the share of real tokens among the source and target positions of a bucket's rows."""
     return tokens / (rows * sum(shape))
 
 
 def _least_room(room: Sequence[Mapping[int, object]], source: int, target: int) -> Lengths | None:
-    """Returns the least target room of an open row that holds a pair, and its source room."""
+    """Returns (source room, target room) of the best-fitting open row, or None if none fits."""
     for target_room in range(target, len(room)):
         if room[target_room]:
             fitting = [free for free in room[target_room] if free >= source]
@@ -90,7 +89,7 @@ def _least_room(room: Sequence[Mapping[int, object]], source: int, target: int) 
 
 
 def _take(rows: dict[int, list[list[int]]], room: int) -> list[int]:
-    """Removes and returns a row with so much room."""
+    """Removes and returns a row with this much room."""
     row = rows[room].pop()
     if not rows[room]:
         del rows[room]

@@ -1,9 +1,9 @@
-"""The contract between the two halves: what the pipeline writes and the trainer reads.
+"""Schema of a dataset directory: the contract between the pipeline and the trainer.
 
 A dataset directory holds `dataset.json` (the manifest and data card: the class `Dataset`), the
-subword model, TFRecord shards by split and bucket (shape of rows), and the raw text of dev and
-test. The file `COMPLETED`, written last, holds the SHA-256 of `dataset.json`; readers refuse a
-directory without it, and they find shards by the manifest, never by a glob.
+subword models, TFRecord shards by split and bucket (shape of rows), and the raw text of dev and
+test. The file `COMPLETED`, written last, holds the SHA-256 of `dataset.json`. Readers refuse a
+directory without it, and find shards by the manifest, never by a glob.
 """
 
 import dataclasses
@@ -30,12 +30,12 @@ __all__ += ["Pair", "Lengths", "Shard", "Split", "Corpus", "Vocabulary", "Datase
 __all__ += ["load_dataset", "write_manifest", "mark_completed", "read_lines"]
 __all__ += ["split_row", "bucket_name"]
 
-PADDING_ID = 0  # also what the decoder starts from
+PADDING_ID = 0  # also the decoder's first input
 END_ID = 1
 UNKNOWN_ID = 2
 
 Pair = tuple[str, str]  # text of source and target
-Lengths = tuple[int, int]  # tokens of source and target, end symbols included
+Lengths = tuple[int, int]  # tokens of source and target, including end symbols
 
 FORMAT_VERSION = 2
 SPLITS = ("train", "dev", "test")
@@ -49,21 +49,21 @@ _COMMAND = "python -m pipeline.preprocess --output_dir="
 class Shard:
     """One TFRecord file: rows of one bucket. `path` is relative to the dataset directory.
 
-    A row is one or more pairs end to end; the end symbol closes each side of each of them.
+    A row holds one or more pairs end to end; the end symbol closes each sentence.
     """
 
     path: str
-    shape: Lengths  # source and target tokens that a row has at most
+    shape: Lengths  # maximum source and target tokens of a row
     rows: int
     pairs: int
-    source_tokens: int  # end symbols included
+    source_tokens: int  # including end symbols
     target_tokens: int
     bytes: int
     sha256: str
 
     @classmethod
     def from_values(cls, values: dict[str, Any]) -> "Shard":
-        """Returns the shard that `dataclasses.asdict` described, also when JSON came between."""
+        """Returns the shard with the values of `dataclasses.asdict`, also after JSON."""
         return cls(**{**values, "shape": tuple(values["shape"])})
 
 
@@ -76,33 +76,33 @@ class Split:
     shards: tuple[Shard, ...]
     source_text: str | None = None  # paths relative to the dataset directory
     target_text: str | None = None
-    source_sha256: str | None = None  # of these files
+    source_sha256: str | None = None  # of these texts
     target_sha256: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
 class Corpus:
-    """One input, so that nobody has to ask which data it was."""
+    """Identity of one input, for provenance."""
 
     split: str
-    name: str  # of the files, source and target
-    sha256: str  # of the text as it was read: source then target, or pair by pair
+    name: str  # names of the source and target files
+    sha256: str  # of the text before cleaning: source then target, or pair by pair
     lines: int
 
 
 @dataclasses.dataclass(frozen=True)
 class Vocabulary:
-    """The subwords of one side, or of both. `path` is relative to the dataset directory."""
+    """Subwords of one side, or of both. `path` is relative to the dataset directory."""
 
     kind: str  # "bpe" or "wordpiece"
     path: str
     sha256: str
-    size: int  # subwords, special ones included: ids are below
+    size: int  # number of subwords, including special ones; ids are below
 
 
 @dataclasses.dataclass(frozen=True)
 class Dataset:
-    """A complete dataset directory: how to read it, and where everything in it came from."""
+    """A complete dataset directory: its files, and their provenance."""
 
     name: str
     source_language: str
@@ -112,16 +112,16 @@ class Dataset:
     splits: dict[str, Split]
     corpora: tuple[Corpus, ...]
     counts: dict[str, dict[str, int]]  # by split: pairs read, kept, dropped by each rule
-    padding_efficiency: dict[str, float]  # real share of positions, by bucket and "total"
+    padding_efficiency: dict[str, float]  # share of real tokens, by bucket and "total"
     config: dict[str, Any]  # every flag that changes the content
-    # By split: sides of pairs that Unicode NFC changed.
+    # By split: number of sides that Unicode NFC changed.
     recomposed: dict[str, int] = dataclasses.field(default_factory=dict)
-    fingerprint: str = ""  # identifies the content, whatever machine or path made it
+    fingerprint: str = ""  # identifies the content, independent of machine and path
     format_version: int = FORMAT_VERSION
     directory: str = dataclasses.field(default="", compare=False)  # a folder or a URL
 
     def path(self, relative: str) -> str:
-        """Returns where a file of this dataset lies."""
+        """Returns the address of a file of this dataset."""
         return f"{self.directory}/{relative}"
 
     @property
@@ -130,18 +130,19 @@ class Dataset:
         return self.vocabularies["source"] == self.vocabularies["target"]
 
     def to_json(self) -> str:
-        """Returns the text of `dataset.json`: everything but the directory."""
+        """Returns the text of `dataset.json`: everything except the directory."""
         values = dataclasses.asdict(self)
         del values["directory"]
         return json.dumps(values, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
     @classmethod
     def from_json(cls, text: str, directory: str) -> "Dataset":
-        """Returns the dataset that `to_json` described."""
+        """Returns the dataset that `to_json` wrote."""
         values = json.loads(text)
         values["splits"] = {name: _split(split) for name, split in values["splits"].items()}
-        vocabularies = values["vocabularies"].items()
-        values["vocabularies"] = {side: Vocabulary(**each) for side, each in vocabularies}
+        values["vocabularies"] = {
+            side: Vocabulary(**vocabulary) for side, vocabulary in values["vocabularies"].items()
+        }
         values["corpora"] = tuple(Corpus(**corpus) for corpus in values["corpora"])
         values["bucket_shapes"] = tuple(map(tuple, values["bucket_shapes"]))
         return cls(**values, directory=directory)
@@ -151,8 +152,8 @@ def load_dataset(directory: str | Path) -> Dataset:
     """Returns the dataset in a directory, after checking that it is complete.
 
     Raises:
-        UserError: the directory is missing, unfinished, of another version, lacks a shard, or its
-          subwords or its manifest are damaged.
+        UserError: the directory is missing or unfinished, has another format version, lacks a
+          shard, or its subwords or manifest are damaged.
     """
     directory = str(directory)
     if not storage.is_file(f"{directory}/{COMPLETED}"):
@@ -160,7 +161,7 @@ def load_dataset(directory: str | Path) -> Dataset:
     manifest = storage.read(f"{directory}/{MANIFEST}")
     completed = storage.read(f"{directory}/{COMPLETED}").strip()
     if completed != hashlib.sha256(manifest).hexdigest().encode():
-        raise UserError(f"{directory}/{MANIFEST} was changed after it was completed: restore it")
+        raise UserError(f"{directory}/{MANIFEST} was changed after completion: restore it")
     text = manifest.decode("utf-8")
     version = json.loads(text).get("format_version")
     if version != FORMAT_VERSION:
@@ -174,29 +175,33 @@ def load_dataset(directory: str | Path) -> Dataset:
 
 
 def write_manifest(dataset: Dataset) -> None:
-    """Writes `dataset.json`, its fingerprint filled in; readers still wait for `COMPLETED`."""
+    """Writes `dataset.json` with its fingerprint; readers still wait for `COMPLETED`."""
     dataset = dataclasses.replace(dataset, fingerprint=_fingerprint(dataset))
     write_atomically(dataset.path(MANIFEST), dataset.to_json().encode())
 
 
 def mark_completed(directory: str | Path) -> None:
-    """Writes `COMPLETED`: from now on `load_dataset` accepts the directory."""
+    """Writes `COMPLETED`, after which `load_dataset` accepts the directory."""
     digest = hashlib.sha256(storage.read(f"{directory}/{MANIFEST}")).hexdigest()
     write_atomically(f"{directory}/{COMPLETED}", f"{digest}\n".encode())
 
 
 def split_row(source: Sequence[int], target: Sequence[int]) -> list[tuple[list[int], list[int]]]:
-    """Returns the pairs of a row, end symbols included."""
+    """Returns the pairs of a row, including end symbols.
+
+    Example: `split_row([5, 6, 1, 7, 1], [8, 1, 9, 1])` gives `[([5, 6, 1], [8, 1]), ([7, 1],
+    [9, 1])]`.
+    """
     return list(zip(_split_sentences(source), _split_sentences(target), strict=True))
 
 
 def bucket_name(shape: Lengths) -> str:
-    """Returns what a bucket is called in shards' names and in tables, such as `020x024`."""
+    """Returns a bucket's name in shards and tables. Example: `020x024`."""
     return "x".join(f"{length:03d}" for length in shape)
 
 
 def read_lines(path: str | Path) -> list[str]:
-    r"""Returns the lines of a text file, split on "\n" alone (U+0085 or "\r" are text)."""
+    r"""Returns the lines of a text file, split only at "\n" (U+0085 and "\r" are text)."""
     text = storage.read(path).decode("utf-8")
     return text.removesuffix("\n").split("\n") if text else []
 
@@ -224,32 +229,32 @@ def _incomplete(directory: str) -> UserError:
 
 
 def _check_files(dataset: Dataset) -> None:
-    """Raises UserError for damage that can be noticed without reading the shards."""
+    """Raises UserError for damage that is detectable without reading the shards."""
     sizes = storage.sizes(dataset.directory)
     for vocabulary in dataset.vocabularies.values():
         subwords = dataset.path(vocabulary.path)
         data = storage.read(subwords) if vocabulary.path in sizes else b""
         if hashlib.sha256(data).hexdigest() != vocabulary.sha256:
             raise UserError(
-                f"{subwords} is not what was written, its checksum does not match: "
+                f"{subwords} is damaged, its checksum does not match: "
                 f"delete {dataset.directory} and preprocess again"
             )
     for shard in (shard for split in dataset.splits.values() for shard in split.shards):
         size = sizes.get(shard.path)
         if size != shard.bytes:
-            found = "gone" if size is None else f"{size} bytes"
+            problem = "is missing" if size is None else f"has {size} bytes"
             raise UserError(
-                f"{dataset.path(shard.path)} has {found}, expected "
-                f"{shard.bytes} bytes: delete {dataset.directory} and preprocess again"
+                f"{dataset.path(shard.path)} {problem}, expected {shard.bytes} bytes: delete "
+                f"{dataset.directory} and preprocess again"
             )
 
 
 def _fingerprint(dataset: Dataset) -> str:
-    """Returns a hash of all that a trainer can see: languages, subwords, buckets, shards."""
+    """Returns a hash of all that the trainer reads: languages, subwords, buckets, shards."""
     splits = dataset.splits.values()
     shards = [(shard.path, shard.sha256) for split in splits for shard in split.shards]
     identity = [dataset.format_version, dataset.source_language, dataset.target_language]
-    vocabularies = (dataset.vocabularies[side] for side in SIDES)
-    identity += [[(each.kind, each.path, each.sha256) for each in vocabularies]]
+    vocabularies = [dataset.vocabularies[side] for side in SIDES]
+    identity += [[(entry.kind, entry.path, entry.sha256) for entry in vocabularies]]
     identity += [dataset.bucket_shapes, shards]
     return hashlib.sha256(json.dumps(identity).encode()).hexdigest()

@@ -1,8 +1,7 @@
-"""One row of pairs as bytes: `tf.train.Example` by hand, framed as a TFRecord.
+"""Codec of rows: `tf.train.Example` messages in TFRecord framing, without TensorFlow.
 
-The same bytes as TensorFlow's own deterministic serialisation, at half its cost and without
-importing it, so that a Beam worker needs no TensorFlow. Encoding and parsing live side by side:
-neither changes alone.
+The bytes equal TensorFlow's deterministic serialization, at half its cost, and Beam workers do not
+need TensorFlow. Encoding and parsing must change together.
 """
 
 import functools
@@ -16,16 +15,19 @@ from pipeline.common.errors import UserError
 
 _MASK_DELTA = 0xA282EAD8
 _LENGTH_DELIMITED = 2  # protobuf's wire type of everything in an Example
-_CONTINUED = bytes(range(0x80, 0x100))  # all bytes of a varint but its last one
+_CONTINUED = bytes(range(0x80, 0x100))  # all bytes of a varint except its last
 
 
 def pack_ids(ids: Iterable[int]) -> bytes:
-    """Returns ids as protobuf's varints, end to end: the joined bytes of lists are their sum."""
+    r"""Returns ids as protobuf varints; concatenated bytes encode the concatenated lists.
+
+    Example: `pack_ids([5, 300])` is `b"\x05\xac\x02"`.
+    """
     return b"".join(map(_varint, ids))
 
 
 def unpack_ids(packed: bytes) -> list[int]:
-    """Returns the ids which `pack_ids` packed."""
+    """Returns the ids that `pack_ids` packed."""
     ids, position = [], 0
     while position < len(packed):
         value, position = _read_varint(packed, position)
@@ -34,7 +36,7 @@ def unpack_ids(packed: bytes) -> list[int]:
 
 
 def count_ids(packed: bytes) -> int:
-    """Returns how many ids `pack_ids` packed, without unpacking them."""
+    """Returns the number of ids that `pack_ids` packed, without unpacking them."""
     return len(packed.translate(None, _CONTINUED))
 
 
@@ -42,8 +44,8 @@ def encode_example(source: bytes, target: bytes) -> bytes:
     """Returns a serialized tf.train.Example with the int64 lists `source` and `target`.
 
     Args:
-        source: ids of the source sentences from `pack_ids`, end symbols included.
-        target: ids of the target sentences, likewise.
+        source: ids of the source sentences from `pack_ids`, including end symbols.
+        target: ids of the target sentences, in the same form.
 
     Example: `encode_example(pack_ids([5, 1]), pack_ids([7, 8, 1]))` is Example(features {feature
     {key: "source" value {int64_list {value: [5, 1]}}} feature {key: "target" …}}).
@@ -55,7 +57,7 @@ def parse_example(serialized: bytes) -> tuple[list[int], list[int]]:
     """Returns the ids `(source, target)` of a serialized tf.train.Example.
 
     Raises:
-        ValueError: the bytes are no Example with the int64 lists `source` and `target`.
+        ValueError: the bytes are not an Example with the int64 lists `source` and `target`.
     """
     try:
         lists = dict(_parse_feature(entry) for _, entry in _fields(dict(_fields(serialized))[1]))
@@ -81,7 +83,7 @@ def read_records(path: str) -> Iterator[bytes]:
     """Yields the records of a TFRecord file, every checksum verified.
 
     Raises:
-        UserError: the file is damaged or cut off.
+        UserError: the file is damaged or truncated.
     """
     with storage.open_file(path) as file:
         number = 0
@@ -97,7 +99,7 @@ def read_records(path: str) -> Iterator[bytes]:
             number += 1
 
 
-@functools.lru_cache(maxsize=1 << 17)  # all the ids of any vocabulary in use
+@functools.lru_cache(maxsize=1 << 17)  # every id of any usual vocabulary
 def _varint(value: int) -> bytes:
     """Returns protobuf's little-endian base-128 form: 300 is the bytes ac 02."""
     if value < 0:

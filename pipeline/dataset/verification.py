@@ -1,4 +1,4 @@
-"""Whether the files of a dataset are still those that preprocessing wrote."""
+"""Verification of a dataset's files by their checksums."""
 
 import hashlib
 from collections.abc import Iterator
@@ -9,15 +9,15 @@ from pipeline.dataset.schema import Dataset
 
 
 def verify(dataset: Dataset) -> int:
-    """Compares every file with its recorded SHA-256; returns how many files that were.
+    """Compares every file with its recorded SHA-256; returns the number of files.
 
-    `load_dataset` has compared the manifest with `COMPLETED` already.
+    `load_dataset` has already compared the manifest with `COMPLETED`.
 
     Raises:
-        UserError: names the files that are damaged or gone.
+        UserError: files are damaged or missing; names them.
     """
     files = list(_recorded(dataset))
-    damaged = [path for path, sha256 in files if _sha256(dataset.path(path)) != sha256]
+    damaged = [path for path, sha256 in files if not _is_intact(dataset.path(path), sha256)]
     if damaged:
         raise UserError(
             f"{dataset.directory}: {len(damaged)} of {len(files)} files do not match their "
@@ -27,7 +27,9 @@ def verify(dataset: Dataset) -> int:
 
 
 def _recorded(dataset: Dataset) -> Iterator[tuple[str, str]]:
-    yield from sorted({(each.path, each.sha256) for each in dataset.vocabularies.values()})
+    """Yields the path and SHA-256 of every file but the manifest."""
+    vocabularies = dataset.vocabularies.values()
+    yield from sorted({(vocabulary.path, vocabulary.sha256) for vocabulary in vocabularies})
     for split in dataset.splits.values():
         if split.source_text and split.source_sha256:
             yield split.source_text, split.source_sha256
@@ -37,9 +39,10 @@ def _recorded(dataset: Dataset) -> Iterator[tuple[str, str]]:
             yield shard.path, shard.sha256
 
 
-def _sha256(path: str) -> str | None:
+def _is_intact(path: str, sha256: str) -> bool:
+    """Returns whether a file exists and has this checksum."""
     try:
         with storage.open_file(path) as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+            return hashlib.file_digest(file, "sha256").hexdigest() == sha256
     except FileNotFoundError:
-        return None
+        return False

@@ -65,7 +65,7 @@ def test_letters_without_case_are_counted() -> None:
 
 
 def test_an_unsupported_language_is_refused_by_name() -> None:
-    expected = "does not know the language tlh: expected one of de en; leave the flag out"
+    expected = "does not support the language tlh: expected one of de en; leave the flag out"
     with pytest.raises(UserError, match=expected):
         check_languages(["de", "tlh"], CountingWords())
 
@@ -101,7 +101,7 @@ def test_either_side_in_another_language_drops_the_pair(
 @pytest.mark.usefixtures("stand_in")
 def test_unknown_languages_are_refused_before_any_pair_is_read() -> None:
     rules = PairRules(CleaningConfig(identify_languages=True), "en", "tlh")
-    with pytest.raises(UserError, match="does not know the language tlh"):
+    with pytest.raises(UserError, match="does not support the language tlh"):
         rules.chosen("train")
 
 
