@@ -1,4 +1,4 @@
-"""What is said of them: fills clauses with verbs, objects, places and times."""
+"""Actions: clauses filled with verbs, objects, places and times."""
 
 from dataclasses import replace
 
@@ -17,12 +17,12 @@ from pipeline.corpora.builtin.words import BE, Frame, Kind, Modal
 
 
 def tense(rng: SeededRandom) -> Tense:
-    """Returns present, past or a modal verb."""
+    """Returns the present, the past or a modal verb."""
     return rng.choice(lexicon().modals) if rng.chance(0.22) else simple_tense(rng)
 
 
 def simple_tense(rng: SeededRandom) -> Tense:
-    """Returns present or past."""
+    """Returns the present or the past."""
     return "past" if rng.chance(0.4) else "present"
 
 
@@ -34,7 +34,7 @@ def action(
     negated: bool = False,
     willing: bool = False,
 ) -> Clause:
-    """Returns a clause about what somebody does, without a time; `willing` leaves out mishaps."""
+    """Returns a clause about an action, without a time; `willing` excludes unintended ones."""
     deliberate = willing or isinstance(when, Modal)
     clause = Clause(who, BE, tense=when, negated=negated)
     group = rng.weighted_choice(
@@ -62,7 +62,7 @@ def action(
 
 
 def act_on(rng: SeededRandom, clause: Clause, frame: Frame) -> Clause:
-    """Returns the clause with a frame's verb and an object that suits it."""
+    """Returns the clause with a frame's verb and a suitable object."""
     negated = clause.negated
     # A negated prepositional object stays definite: "nicht auf einen Bus" would stress one.
     if negated and frame.german_preposition:
@@ -70,7 +70,7 @@ def act_on(rng: SeededRandom, clause: Clause, frame: Frame) -> Clause:
     persons = all(kind in lexicon().kinds["persons"] for kind in frame.objects)
     # English would split its particle: "picks him up".
     if persons and (" " not in frame.verb.english or frame.case == "dative"):
-        nominal = participants.person(rng, other=clause.subject)
+        nominal = participants.person(rng, exclude=clause.subject)
         if not isinstance(nominal, phrases.NounPhrase):
             return with_object(clause, frame, nominal)
     return with_object(
@@ -79,7 +79,7 @@ def act_on(rng: SeededRandom, clause: Clause, frame: Frame) -> Clause:
 
 
 def with_object(clause: Clause, frame: Frame, nominal: phrases.Nominal) -> Clause:
-    """Returns the clause with a frame's verb and this object."""
+    """Returns the clause with a frame's verb and the given object."""
     if frame.german_preposition:
         joined = prepositional_complement(
             frame.english_preposition, frame.german_preposition, nominal, frame.case
@@ -99,7 +99,7 @@ def _takes_kein(nominal: phrases.Nominal) -> bool:
 
 def _give(rng: SeededRandom, clause: Clause) -> Clause:
     frame = rng.choice(lexicon().frames["gift"])
-    receiver = participants.person(rng, other=clause.subject)
+    receiver = participants.person(rng, exclude=clause.subject)
     if isinstance(receiver, phrases.NounPhrase):
         receiver = participants.known(rng, lexicon().kinds["persons"])
     gift = participants.noun_phrase(rng, frame.objects, counted=not clause.negated)
@@ -118,15 +118,13 @@ def _be_active(rng: SeededRandom, clause: Clause) -> Clause:
     where = (
         participants.in_place(rng)
         if rng.chance(0.6)
-        else participants.next_to(
-            rng, lexicon().kinds["buildings"], lexicon().texts["position"][:3]
-        )
+        else participants.next_to(rng, lexicon().kinds["buildings"], lexicon().texts["nearby"])
     )
     return replace(clause, verb=rng.choice(lexicon().verbs["activity"]), complements=(where,))
 
 
 def go(rng: SeededRandom, clause: Clause) -> Clause:
-    """Returns the clause with a verb of motion and where to."""
+    """Returns the clause with a verb of motion and a destination."""
     if rng.chance(0.35):
         city = rng.choice(lexicon().texts["city"])
         goal = Complement(f"to {city.english}", f"nach {city.german}", "prepositional")
@@ -142,7 +140,7 @@ def go(rng: SeededRandom, clause: Clause) -> Clause:
 
 
 def mood(rng: SeededRandom, who: phrases.Nominal, when: Tense, *, negated: bool = False) -> Clause:
-    """Returns a clause about how somebody feels."""
+    """Returns a clause about a person's mood."""
     feeling = predicate_complement(rng.choice(lexicon().moods))
     return Clause(who, BE, (feeling,), when, negated)
 
@@ -150,7 +148,7 @@ def mood(rng: SeededRandom, who: phrases.Nominal, when: Tense, *, negated: bool 
 def property_of(
     rng: SeededRandom, what: phrases.Nominal, kind: Kind, *, negated: bool = False
 ) -> Clause:
-    """Returns a clause about what something is like."""
+    """Returns a clause about a property of something."""
     quality = predicate_complement(rng.choice(kind.adjectives))
     return Clause(what, BE, (quality,), "present", negated)
 
@@ -168,7 +166,7 @@ def timed(rng: SeededRandom, clause: Clause) -> Clause:
 
 
 def perhaps_timed(rng: SeededRandom, clause: Clause, probability: float) -> Clause:
-    """Returns the clause, sometimes with a frequency or a time; negated clauses stay bare."""
+    """Returns the clause, sometimes with a frequency or a time; negated clauses get neither."""
     if clause.negated:
         return clause
     if clause.tense == "present" and rng.chance(0.15):

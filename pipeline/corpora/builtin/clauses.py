@@ -1,4 +1,4 @@
-"""Clauses: one meaning, put into the word orders of English and German.
+"""Clauses: one meaning in the word orders of English and German.
 
 German orders: verb second (statements), verb first (questions) and verb last (subordinate).
 Its middle field is: pronouns, time, frequency, objects, "nicht", prepositional phrases.
@@ -11,11 +11,12 @@ from pipeline.corpora.builtin import english, german
 from pipeline.corpora.builtin.phrases import Nominal, NounPhrase, Pronoun
 from pipeline.corpora.builtin.words import Adjective, Bilingual, Case, Modal, Verb
 
-Tense = Literal["present", "past"] | Modal
+# German puts the progressive into the present.
+Tense = Literal["present", "progressive", "past"] | Modal
 
 
 class Complement(NamedTuple):
-    """Part of the predicate; `slot` says where in the German middle field it stands."""
+    """Part of the predicate; `slot` is its place in the German middle field."""
 
     english: str
     german: str
@@ -31,7 +32,7 @@ class Clause:
     complements: tuple[Complement, ...] = ()
     tense: Tense = "present"
     negated: bool = False
-    # German has already said no with kein.
+    # German negates by kein, so without nicht.
     negated_by_determiner: bool = False
     frequency: Bilingual | None = None
     time: Bilingual | None = None
@@ -77,13 +78,13 @@ def statement(clause: Clause, *, time_first: bool = False) -> Bilingual:
     return Bilingual(english_declarative(clause), _join(subject, finite, *middle, tail))
 
 
-def question(clause: Clause, asked: Bilingual | None = None) -> Bilingual:
-    """Returns a question for yes or no, or after the words asked with (what, was)."""
+def question(clause: Clause, interrogative: Bilingual | None = None) -> Bilingual:
+    """Returns a question for yes or no, or one that starts with an interrogative (what, was)."""
     auxiliary, main = _english_group(clause, split=True)
     finite, tail = _german_group(clause)
     return Bilingual(
         _join(
-            asked.english if asked else "",
+            interrogative.english if interrogative else "",
             auxiliary,
             clause.subject.english(subject=True),
             clause.frequency.english if clause.frequency else "",
@@ -91,7 +92,7 @@ def question(clause: Clause, asked: Bilingual | None = None) -> Bilingual:
             *_english_rest(clause),
         ),
         _join(
-            asked.german if asked else "",
+            interrogative.german if interrogative else "",
             finite,
             clause.subject.german("nominative"),
             *_middle_field(clause),
@@ -106,7 +107,7 @@ def inverted(clause: Clause) -> Bilingual:
 
 
 def subordinate(clause: Clause, opening: Bilingual | None = None) -> Bilingual:
-    """Returns the clause with the German verb last, after a conjunction if one is given."""
+    """Returns the clause with the German verb last, after an optional conjunction."""
     group = _german_group(clause)
     return Bilingual(
         _join(opening.english if opening else "", english_declarative(clause)),
@@ -128,7 +129,7 @@ def purpose(clause: Clause) -> Bilingual:
 
 
 def english_declarative(clause: Clause, *, with_time: bool = True) -> str:
-    """Returns the English clause in its one order: subject, verb, objects, time."""
+    """Returns the English clause: subject, verb, objects, time."""
     auxiliary, main = _english_group(clause, split=clause.negated)
     modal_says_not = isinstance(clause.tense, Modal)
     return _join(
@@ -142,24 +143,24 @@ def english_declarative(clause: Clause, *, with_time: bool = True) -> str:
 
 
 def _english_rest(clause: Clause, *, with_time: bool = True) -> list[str]:
-    """Returns what follows the English verb."""
+    """Returns the parts that follow the English verb."""
     rest = [complement.english for complement in clause.complements]
     return [*rest, clause.time.english] if clause.time and with_time else rest
 
 
 def _middle_field(clause: Clause, *, with_time: bool = True) -> list[str]:
-    """Returns what German puts between its two verb positions, in order."""
+    """Returns the parts between the two German verb positions, in order."""
 
-    def said(slot: str) -> list[str]:
+    def parts(slot: str) -> list[str]:
         return [part.german for part in clause.complements if part.slot == slot]
 
     return [
-        *said("pronoun"),
+        *parts("pronoun"),
         clause.time.german if clause.time and with_time else "",
         clause.frequency.german if clause.frequency else "",
-        *said("object"),
+        *parts("object"),
         "nicht" if clause.negated and not clause.negated_by_determiner else "",
-        *said("prepositional"),
+        *parts("prepositional"),
     ]
 
 
@@ -169,6 +170,8 @@ def _english_group(clause: Clause, *, split: bool) -> english.VerbGroup:
         return english.modal_group(
             clause.verb, agreement, modal=tense, negated=clause.negated, split=split
         )
+    if tense == "progressive":
+        return english.progressive_group(clause.verb, agreement)
     return english.simple_group(clause.verb, agreement, past=tense == "past", split=split)
 
 

@@ -1,4 +1,4 @@
-"""Templates of several clauses: subordinate, relative, infinitive and joined ones."""
+"""Templates with several clauses: subordinate, relative, infinitive and coordinate."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ WHILE = Bilingual("while", "während")
 
 
 def give_reason(rng: SeededRandom) -> Bilingual:
-    """Somebody does something because of how he or she feels, or does it in spite of that."""
+    """Somebody does something because of a mood, or in spite of it."""
     who, when = participants.gendered_subject(rng), actions.simple_tense(rng)
     main = statement(actions.action(rng, who, when, negated=rng.chance(0.3), willing=True))
     negated = rng.chance(0.25)
@@ -92,7 +92,7 @@ def wonder(rng: SeededRandom) -> Bilingual:
 def depend_on_weather(rng: SeededRandom) -> Bilingual:
     """If it rains, …, or the other way round."""
     weather = rng.choice(lexicon().texts["weather"])
-    # The weather is told in the present, and so is what depends on it.
+    # The weather is in the present, and so is the clause that depends on it.
     when: Tense = rng.choice(lexicon().modals) if rng.chance(0.35) else "present"
     action = actions.action(
         rng, participants.subject(rng), when, negated=rng.chance(0.25), willing=True
@@ -123,27 +123,31 @@ def tell_of_subject(rng: SeededRandom) -> Bilingual:
     """The man who …, …: German puts a comma on both sides of the relative clause."""
     who = replace(participants.known(rng, lexicon().kinds["people"]), determiner=phrases.THE)
     relative = phrases.relative_pronoun(who, person=True)
-    said = actions.perhaps_timed(rng, actions.action(rng, relative, actions.tense(rng)), 0.15)
+    relative_clause = actions.perhaps_timed(
+        rng, actions.action(rng, relative, actions.tense(rng)), 0.15
+    )
     if rng.chance(0.6):
-        return _inside(actions.mood(rng, who, "present"), subordinate(said))
-    return _inside(actions.action(rng, who, actions.simple_tense(rng)), subordinate(said))
+        return _inside(actions.mood(rng, who, "present"), subordinate(relative_clause))
+    return _inside(
+        actions.action(rng, who, actions.simple_tense(rng)), subordinate(relative_clause)
+    )
 
 
 def tell_of_object(rng: SeededRandom) -> Bilingual:
     """The coat that the woman buys is new: the relative pronoun is an object."""
     frame = rng.choice(
-        (*lexicon().frames["valued"], *lexicon().frames["valued"], *lexicon().frames["dative"][2:5])
+        (*lexicon().frames["valued"], *lexicon().frames["valued"], *lexicon().frames["dative"])
     )
     kind = rng.choice(frame.objects)
     what = replace(participants.known(rng, (kind,), plain=True), determiner=phrases.THE)
     persons = kind in lexicon().kinds["persons"]
     pronoun = phrases.relative_pronoun(what, person=persons)
-    said = subordinate(
+    relative_clause = subordinate(
         Clause(participants.subject(rng), frame.verb, tense=actions.simple_tense(rng))
     )
     relative = Bilingual(
-        f"{pronoun.english(subject=False)} {said.english}",
-        f"{pronoun.german(frame.case)} {said.german}",
+        f"{pronoun.english(subject=False)} {relative_clause.english}",
+        f"{pronoun.german(frame.case)} {relative_clause.german}",
     )
     main = actions.mood(rng, what, "present") if persons else actions.property_of(rng, what, kind)
     return _inside(main, relative)
@@ -151,20 +155,16 @@ def tell_of_object(rng: SeededRandom) -> Bilingual:
 
 def know_somebody(rng: SeededRandom) -> Bilingual:
     """Somebody knows the man who …: the relative clause comes last."""
-    frame = rng.choice(
-        (
-            *lexicon().frames["meeting"],
-            *lexicon().frames["dative"],
-            *lexicon().frames["preposition"][:1],
-        )
-    )
+    frame = rng.choice((*lexicon().frames["meeting"], *lexicon().frames["dative"]))
     known = replace(participants.known(rng, lexicon().kinds["people"]), determiner=phrases.THE)
     main = statement(
         actions.with_object(Clause(participants.subject(rng), frame.verb), frame, known)
     )
     relative = phrases.relative_pronoun(known, person=True)
-    said = subordinate(actions.action(rng, relative, actions.tense(rng)))
-    return Bilingual(f"{main.english} {said.english}", f"{main.german}, {said.german}")
+    relative_clause = subordinate(actions.action(rng, relative, actions.tense(rng)))
+    return Bilingual(
+        f"{main.english} {relative_clause.english}", f"{main.german}, {relative_clause.german}"
+    )
 
 
 def have_purpose(rng: SeededRandom) -> Bilingual:
@@ -200,10 +200,10 @@ def _before(clause: Bilingual, main: Bilingual) -> Bilingual:
 
 def _inside(clause: Clause, relative: Bilingual) -> Bilingual:
     """Puts a relative clause behind the subject of the main clause."""
-    told = statement(clause)
+    main = statement(clause)
     english_subject = clause.subject.english(subject=True)
     german_subject = clause.subject.german("nominative")
     return Bilingual(
-        f"{english_subject} {relative.english}{told.english.removeprefix(english_subject)}",
-        f"{german_subject}, {relative.german},{told.german.removeprefix(german_subject)}",
+        f"{english_subject} {relative.english}{main.english.removeprefix(english_subject)}",
+        f"{german_subject}, {relative.german},{main.german.removeprefix(german_subject)}",
     )

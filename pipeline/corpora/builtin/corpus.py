@@ -1,24 +1,28 @@
-"""Puts sentences together and divides them into train, dev and test."""
+"""Splits of the corpus: train, dev and test, drawn from the templates."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
 from pipeline.corpora.builtin import compound_sentences as compound
+from pipeline.corpora.builtin import english
 from pipeline.corpora.builtin import sentences as simple
+from pipeline.corpora.builtin import short_sentences as short
+from pipeline.corpora.builtin.lexicon import lexicon
 from pipeline.corpora.builtin.seeded_random import SeededRandom
 from pipeline.corpora.builtin.words import Bilingual
 
 Pair = tuple[str, str]
 
 SIZES = {"train": 30_000, "dev": 500, "test": 1_000}
-# How often a word form must occur in training before dev and test may hold it.
+# Word forms of dev and test occur at least this often in training.
 MIN_OCCURRENCES = 20
 MAX_WORDS = 20
+END_MARKS = ".?!"
 _SEED = 20170612  # the day the paper appeared
 
 _Template = Callable[[SeededRandom], Bilingual]
-# (weight, template, end mark)
+# (weight, template, end mark); templates without one set it themselves.
 TEMPLATES: tuple[tuple[int, tuple[_Template, str]], ...] = (
     (18, (simple.tell, ".")),
     (8, (simple.deny, ".")),
@@ -49,23 +53,64 @@ TEMPLATES: tuple[tuple[int, tuple[_Template, str]], ...] = (
     (3, (compound.know_somebody, ".")),
     (4, (compound.have_purpose, ".")),
     (3, (compound.join, ".")),
+    (10, (short.tell_activity, ".")),
+    (4, (short.ask_activity, "?")),
+    (9, (short.tell_transitive, ".")),
+    (4, (short.ask_transitive, "?")),
+    (5, (short.describe_shortly, ".")),
+    (2, (short.ask_place, "?")),
+    (2, (short.tell_home_or_language, ".")),
+    (2, (short.ask_home_or_language, "?")),
+    (2, (short.order, ".")),
+    (10, (short.address, "")),
 )
 
 
 def words(sentence: str) -> list[str]:
     """Returns the words of a sentence without its punctuation."""
-    return [word.strip(".,?") for word in sentence.split()]
+    return [word.strip(".,?!") for word in sentence.split()]
 
 
 def candidates(seed: int = _SEED) -> Iterator[Pair]:
-    """Yields sentence pairs without end; the same pair may come again."""
+    """Yields sentence pairs endlessly, with repetitions."""
     rng = SeededRandom(seed)
     while True:
         template, mark = rng.weighted_choice(TEMPLATES)
-        english, german = template(rng)
-        pair = (_finish(english, mark), _finish(german, mark))
+        source, target = template(rng)
+        pair = (_finish(source, mark), _finish(target, mark))
         if _reads_well(pair):
-            yield pair
+            yield _informal(rng, pair)
+
+
+def _informal(rng: SeededRandom, pair: Pair) -> Pair:
+    """Contracts some sources, puts some in lower case and drops the end mark of some pairs.
+
+    The German stays correctly cased; its end mark is missing where the English one is.
+    """
+    source, target = pair
+    if rng.chance(0.2):
+        source = english.contract(source)
+    if rng.chance(0.12):
+        source, target = source.rstrip(END_MARKS), target.rstrip(END_MARKS)
+        return (source.lower() if rng.chance(0.6) else source), target
+    return (source.lower() if rng.chance(0.04) else source), target
+
+
+def spellings(phrase: Pair) -> list[Pair]:
+    """Returns a set phrase with and without its end mark, and each in lower case too."""
+    source, target = phrase
+    marks = (source[-1], *("." if source[-1] == "!" else ""), "")
+    return [
+        (f"{cased.rstrip(END_MARKS)}{mark}", f"{target.rstrip(END_MARKS)}{mark}")
+        for mark in marks
+        for cased in (source, source.lower())
+    ]
+
+
+def set_phrases() -> list[Pair]:
+    """Returns all spellings of the set phrases, without repeated sources."""
+    texts = lexicon().texts["set_phrase"]
+    return list(dict(pair for phrase in texts for pair in spellings(phrase)).items())
 
 
 def generate_pairs(split: str) -> list[Pair]:
@@ -92,9 +137,10 @@ def generate_pairs(split: str) -> list[Pair]:
 
 @cache
 def _splits() -> dict[str, list[Pair]]:
-    """Generates all splits, once a process."""
+    """Generates all splits, once per process."""
+    phrases = set_phrases()
     fresh = distinct(candidates())
-    train = _take(fresh, SIZES["train"])
+    train = [*_take(fresh, SIZES["train"] - len(phrases)), *phrases]
     sources = _frequent_words(source for source, _ in train)
     targets = _frequent_words(target for _, target in train)
     held_out = (
@@ -114,21 +160,27 @@ def _finish(text: str, mark: str) -> str:
 
 
 def _reads_well(pair: Pair) -> bool:
-    """Whether it is short and says no noun or name twice (German capitals tell them)."""
+    """True for short pairs that repeat no noun or name (capitalized in German)."""
     nouns = [word.rstrip("s") for word in words(pair[1]) if word[0].isupper()]
     short = all(len(sentence.split()) <= MAX_WORDS for sentence in pair)
     return short and len(nouns) == len(set(nouns))
 
 
 def distinct(pairs: Iterable[Pair]) -> Iterator[Pair]:
-    """Passes on pairs of which neither side has been seen before."""
+    """Yields pairs of which neither side has occurred before in any spelling."""
     sources: set[str] = set()
     targets: set[str] = set()
     for source, target in pairs:
-        if source not in sources and target not in targets:
-            sources.add(source)
-            targets.add(target)
+        source_key, target_key = normalize(source), normalize(target)
+        if source_key not in sources and target_key not in targets:
+            sources.add(source_key)
+            targets.add(target_key)
             yield source, target
+
+
+def normalize(sentence: str) -> str:
+    """Returns the common form of a sentence's spellings: lower case, no end mark."""
+    return sentence.rstrip(END_MARKS).lower()
 
 
 def _take(pairs: Iterator[Pair], count: int) -> list[Pair]:
@@ -136,6 +188,6 @@ def _take(pairs: Iterator[Pair], count: int) -> list[Pair]:
 
 
 def _frequent_words(sentences: Iterable[str]) -> set[str]:
-    """Returns the word forms, cased, which occur often enough to be known."""
+    """Returns the cased word forms with at least MIN_OCCURRENCES occurrences."""
     counts = Counter(word for sentence in sentences for word in words(sentence))
     return {word for word, count in counts.items() if count >= MIN_OCCURRENCES}

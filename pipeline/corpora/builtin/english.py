@@ -1,5 +1,6 @@
 """English inflection: plurals, "a" or "an", and the verb with its auxiliary."""
 
+import re
 from typing import NamedTuple
 
 from pipeline.corpora.builtin.words import Agreement, Modal, Verb
@@ -13,20 +14,32 @@ _IRREGULAR_PLURALS = {
     "tomato": "tomatoes",
     "woman": "women",
 }
-_IRREGULAR_THIRD_PERSONS = {"do": "does", "go": "goes"}
+_IRREGULAR_THIRD_PERSONS = {"do": "does", "go": "goes", "have": "has"}
+_DOUBLED_BEFORE_ING = ("get", "run", "shop", "sit", "swim")
+_CONTRACTIONS = [
+    (re.compile(rf"\b{pattern}\b", re.IGNORECASE), contraction)
+    for pattern, contraction in (
+        (r"(I) am", r"\1'm"),
+        (r"(you|we|they) are", r"\1're"),
+        (r"(he|she|it|what|where) is", r"\1's"),
+        (r"(do|does|did|is|are|was|were|should|must) not", r"\1n't"),
+        (r"(ca)nnot", r"\1n't"),
+        (r"(w)ill not", r"\1on't"),
+    )
+]
 _SIBILANTS = ("s", "x", "z", "ch", "sh")
 _VOWELS = tuple("aeiou")
 
 
 class VerbGroup(NamedTuple):
-    """What stands before "not" and, in a question, before the subject; and what stands after."""
+    """The auxiliary (before "not" and, in a question, before the subject) and the main verb."""
 
     auxiliary: str
     main: str
 
 
 def add_s(word: str) -> str:
-    """Adds the -s that plural nouns and third persons share: box → boxes, city → cities."""
+    """Adds the -s of plural nouns and third persons: box → boxes, city → cities."""
     if word.endswith("y") and word[-2] not in _VOWELS:
         return f"{word[:-1]}ies"
     return f"{word}es" if word.endswith(_SIBILANTS) else f"{word}s"
@@ -56,12 +69,29 @@ def present(verb: str, agreement: Agreement) -> str:
 def be(agreement: Agreement, *, past: bool) -> str:
     """Returns the form of "be" for a subject."""
     if past:
-        return "were" if agreement == "we" else "was"
-    return {"I": "am", "he": "is", "we": "are"}[agreement]
+        return "were" if agreement in ("we", "you") else "was"
+    return {"I": "am", "you": "are", "he": "is", "we": "are"}[agreement]
+
+
+def ing_form(verb: str) -> str:
+    """Returns the present participle; particles stay: dance → dancing, take off → taking off."""
+    first, space, particles = verb.partition(" ")
+    if first in _DOUBLED_BEFORE_ING:
+        first += first[-1]
+    elif first.endswith("e"):
+        first = first[:-1]
+    return f"{first}ing{space}{particles}"
+
+
+def contract(text: str) -> str:
+    """Contracts auxiliaries: I am → I'm, does not → doesn't."""
+    for pattern, contraction in _CONTRACTIONS:
+        text = pattern.sub(contraction, text)
+    return text
 
 
 def simple_group(verb: Verb, agreement: Agreement, *, past: bool, split: bool) -> VerbGroup:
-    """Returns present or past; `split` (a question or negation) asks for "do" as auxiliary."""
+    """Returns present or past; `split` (question or negation) inserts the auxiliary "do"."""
     if verb.english == "be":
         return VerbGroup(be(agreement, past=past), "")
     if split:
@@ -69,10 +99,15 @@ def simple_group(verb: Verb, agreement: Agreement, *, past: bool, split: bool) -
     return VerbGroup("", verb.past if past else present(verb.english, agreement))
 
 
+def progressive_group(verb: Verb, agreement: Agreement) -> VerbGroup:
+    """Returns the present progressive: is eating."""
+    return VerbGroup(be(agreement, past=False), ing_form(verb.english))
+
+
 def modal_group(
     verb: Verb, agreement: Agreement, *, modal: Modal, negated: bool, split: bool
 ) -> VerbGroup:
-    """Returns a modal with its infinitive; the negated modal holds its own "not"."""
+    """Returns a modal with its infinitive; negated modals include "not"."""
     if modal.english != "want to":
         return VerbGroup(modal.negated_english if negated else modal.english, verb.english)
     does = present("do", agreement)

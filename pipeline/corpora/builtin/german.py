@@ -1,7 +1,7 @@
 """German inflection: articles, adjectives, nouns and verbs.
 
 One rule gives all three adjective declensions: the first word of a noun phrase that can show
-case shows it. Whatever follows a determiner that has shown it takes the weak ending.
+case takes the strong ending; adjectives after it take the weak one.
 """
 
 from typing import Literal, NamedTuple
@@ -44,7 +44,7 @@ _PRONOUNS: dict[Case, str] = {
 
 
 class VerbGroup(NamedTuple):
-    """The finite verb and what closes the clause (prefix, participle or infinitive)."""
+    """The finite verb and the end of the clause (prefix, participle or infinitive)."""
 
     finite: str
     tail: str
@@ -60,12 +60,12 @@ def _cell(table: dict[Case, str], case: Case, where: Column) -> str:
 
 
 def definite_article(case: Case, where: Column) -> str:
-    """Returns der, die, das, den or dem; relative pronouns of these cases are the same."""
+    """Returns der, die, das, den or dem; also the relative pronoun."""
     return _cell(_ARTICLES, case, where)
 
 
 def relative_pronoun(case: Case, where: Column) -> str:
-    """Returns the article, which doubles as relative pronoun but for the dative plural."""
+    """Returns the definite article, except denen in the dative plural."""
     return "denen" if (case, where) == ("dative", "plural") else definite_article(case, where)
 
 
@@ -80,7 +80,7 @@ def strong_ending(case: Case, where: Column) -> str:
 
 
 def ein_ending(case: Case, where: Column) -> str:
-    """Returns the ending of ein, kein, mein, …: strong, but none in ein Mann, ein Kind."""
+    """Returns the ending of ein, kein, mein, …: strong, or none in ein Mann, ein Kind."""
     bare = (("nominative", "m"), ("nominative", "n"), ("accusative", "n"))
     return "" if (case, where) in bare else strong_ending(case, where)
 
@@ -109,13 +109,22 @@ def contract(preposition: str, phrase: str) -> str:
 def present(verb: Verb, agreement: Agreement) -> str:
     """Returns the present of a verb without its separable prefix: stehe, steht, stehen."""
     if verb.infinitive == "sein":
-        return {"I": "bin", "he": "ist", "we": "sind"}[agreement]
-    if agreement == "he" or (agreement == "I" and verb.infinitive == "wissen"):
+        return {"I": "bin", "you": "bist", "he": "ist", "we": "sind"}[agreement]
+    if agreement == "you":
+        return second_person(verb.third)
+    # The first person of weiß, mag and will equals the third.
+    if agreement == "he" or (agreement == "I" and not verb.third.endswith("t")):
         return verb.third
     if agreement == "we":
         return verb.infinitive
     # kaufen → kaufe, füttern → füttere
     return f"{verb.infinitive.removesuffix('n').removesuffix('e')}e"
+
+
+def second_person(third: str) -> str:
+    """Returns the form after du, from that after er: kauft → kaufst, isst → isst, kann → kannst."""
+    stem = third.removesuffix("t")
+    return f"{stem}t" if stem.endswith(("s", "ß", "z")) else f"{stem}st"
 
 
 def present_group(verb: Verb, agreement: Agreement) -> VerbGroup:
@@ -126,10 +135,10 @@ def present_group(verb: Verb, agreement: Agreement) -> VerbGroup:
 def past_group(verb: Verb, agreement: Agreement) -> VerbGroup:
     """Returns the spoken past: hat … gekauft, ist … aufgestanden; but war for sein."""
     if verb.infinitive == "sein":
-        return VerbGroup("waren" if agreement == "we" else "war", "")
+        return VerbGroup({"you": "warst", "we": "waren"}.get(agreement, "war"), "")
     forms = {
-        "haben": {"I": "habe", "he": "hat", "we": "haben"},
-        "sein": {"I": "bin", "he": "ist", "we": "sind"},
+        "haben": {"I": "habe", "you": "hast", "he": "hat", "we": "haben"},
+        "sein": {"I": "bin", "you": "bist", "he": "ist", "we": "sind"},
     }
     return VerbGroup(forms[verb.auxiliary][agreement], verb.participle)
 
@@ -139,10 +148,10 @@ def modal_group(verb: Verb, agreement: Agreement, *, modal: Modal, negated: bool
     singular, plural = modal.singular, modal.plural
     if negated and modal.negated_singular:
         singular, plural = modal.negated_singular, modal.negated_plural
-    finite = plural if agreement == "we" else singular
-    # "werde" alone among these differs between "ich" and "er".
-    if finite == "wird" and agreement == "I":
-        finite = "werde"
+    finite = {"you": second_person(singular), "we": plural}.get(agreement, singular)
+    # Only werden is irregular here.
+    if singular == "wird":
+        finite = {"I": "werde", "you": "wirst"}.get(agreement, finite)
     return VerbGroup(finite, f"{verb.prefix}{verb.infinitive}")
 
 

@@ -139,7 +139,7 @@ def _read_frame(row: Row, kinds: dict[str, tuple[Kind, ...]]) -> Frame:
 
 def _read_texts(rows: list[Row]) -> dict[str, tuple[Bilingual, ...]]:
     """Returns the texts of the table and the times that numbers and weekdays make."""
-    texts = _group(([row["group"]], Bilingual(row["english"], row["german"])) for row in rows)
+    texts = _group((row.split("groups"), Bilingual(row["english"], row["german"])) for row in rows)
     numbers, few = texts["number"], texts["number"][:6]
     weekdays = [Bilingual(f"on {day}", f"am {tag}") for day, tag in texts["weekday"]]
     texts["clock_time"] = tuple(Bilingual(f"at {n} o'clock", f"um {z} Uhr") for n, z in numbers)

@@ -1,4 +1,4 @@
-"""Who and what is talked about: fills noun phrases with words that make sense together."""
+"""Participants: noun phrases filled with words that make sense together."""
 
 from dataclasses import replace
 
@@ -8,39 +8,47 @@ from pipeline.corpora.builtin.lexicon import lexicon
 from pipeline.corpora.builtin.seeded_random import SeededRandom
 from pipeline.corpora.builtin.words import Bilingual, Kind
 
-_PRONOUNS = (phrases.I, phrases.I, phrases.I, phrases.HE, phrases.SHE, phrases.WE, phrases.THEY)
-_POSSESSIVES = (phrases.MY, phrases.HIS, phrases.HER, phrases.OUR)
+_PRONOUNS = (
+    *(phrases.I, phrases.I, phrases.I, phrases.YOU, phrases.YOU),
+    *(phrases.HE, phrases.SHE, phrases.WE, phrases.THEY),
+)
+_POSSESSIVES = (phrases.MY, phrases.YOUR, phrases.HIS, phrases.HER, phrases.OUR)
 
 
-def person(rng: SeededRandom, *, other: phrases.Nominal | None = None) -> phrases.Nominal:
-    """Returns a name, a pronoun or somebody described; `other` is who is there already."""
+def person(rng: SeededRandom, *, exclude: phrases.Nominal | None = None) -> phrases.Nominal:
+    """Returns a name, a pronoun or a described person, not reflexive to `exclude`."""
     if rng.chance(0.28):
         return phrases.Person(rng.choice(lexicon().names))
     if rng.chance(0.25):
-        pronoun = rng.choice(_PRONOUNS)
-        # "I see me" and "we see me" would be reflexive.
-        if {pronoun, other} <= {phrases.I, phrases.WE}:
-            return phrases.THEY
-        return pronoun
+        return pronoun(rng, exclude=exclude)
     return described_person(rng)
 
 
+def pronoun(rng: SeededRandom, *, exclude: phrases.Nominal | None = None) -> phrases.Pronoun:
+    """Returns a personal pronoun that is not reflexive to `exclude`, the subject of the clause."""
+    chosen = rng.choice(_PRONOUNS)
+    # "I see me", "we see me" and "you see you" would be reflexive.
+    if {chosen, exclude} <= {phrases.I, phrases.WE} or chosen == exclude == phrases.YOU:
+        return phrases.THEY
+    return chosen
+
+
 def subject(rng: SeededRandom) -> phrases.Nominal:
-    """Returns a person or a couple to be a subject."""
+    """Returns a person or a couple as a subject."""
     if rng.chance(0.05):
         return phrases.Couple(rng.choice(lexicon().women), rng.choice(lexicon().men))
     return person(rng)
 
 
 def gendered_subject(rng: SeededRandom) -> phrases.Nominal:
-    """Returns a subject that he, she, I, we or they can stand for."""
+    """Returns a subject with a personal pronoun, so not a neuter noun."""
     while (chosen := subject(rng)).column == "n":
         pass
     return chosen
 
 
 def described_person(rng: SeededRandom) -> phrases.NounPhrase:
-    """Returns a known person: the young doctor, my sister, three students."""
+    """Returns a person by description: the young doctor, my sister, three students."""
     kind = rng.choice(lexicon().kinds["persons"])
     if kind in lexicon().kinds["people"] and rng.chance(0.25):
         someone = noun_phrase(rng, (kind,))
@@ -55,7 +63,7 @@ def described_person(rng: SeededRandom) -> phrases.NounPhrase:
 def noun_phrase(
     rng: SeededRandom, kinds: tuple[Kind, ...], *, counted: bool = True
 ) -> phrases.NounPhrase:
-    """Returns any noun phrase of these kinds; without `counted` it holds no number."""
+    """Returns any noun phrase of these kinds; without `counted` it has no number."""
     kind = rng.choice(kinds)
     if kind in lexicon().kinds["relatives"] or rng.chance(0.4):
         return known(rng, (kind,))
@@ -94,23 +102,24 @@ def _number(rng: SeededRandom) -> phrases.Determiner:
     return phrases.Determiner("", number.german, "bare", number.english)
 
 
-def place(rng: SeededRandom, kinds: tuple[Kind, ...]) -> phrases.NounPhrase:
-    """Returns one place: the garden, an old church."""
+def place(rng: SeededRandom, kinds: tuple[Kind, ...], *, plain: bool = False) -> phrases.NounPhrase:
+    """Returns one place: the garden, an old church; `plain` leaves out the adjective."""
     kind = rng.choice(kinds)
-    adjective = rng.choice(kind.adjectives) if rng.chance(0.3) else None
+    adjective = rng.choice(kind.adjectives) if not plain and rng.chance(0.3) else None
     determiner = phrases.A if rng.chance(0.2) else _definite(rng, kind)
     return phrases.NounPhrase(rng.choice(kind.nouns), determiner, adjective)
 
 
-def in_place(rng: SeededRandom) -> Complement:
-    """Returns where something happens: in the garden, im Garten."""
-    return prepositional_complement("in", "in", place(rng, lexicon().kinds["locations"]), "dative")
+def in_place(rng: SeededRandom, *, plain: bool = False) -> Complement:
+    """Returns the place of an event: in the garden, im Garten."""
+    location = place(rng, lexicon().kinds["locations"], plain=plain)
+    return prepositional_complement("in", "in", location, "dative")
 
 
 def next_to(
     rng: SeededRandom, kinds: tuple[Kind, ...], prepositions: tuple[Bilingual, ...]
 ) -> Complement:
-    """Returns where something is, by what is near: under the table, unter dem Tisch."""
+    """Returns a place relative to something: under the table, unter dem Tisch."""
     preposition = rng.choice(prepositions)
     return prepositional_complement(
         preposition.english, preposition.german, place(rng, kinds), "dative"

@@ -1,4 +1,4 @@
-"""Nominals: names, pronouns and noun phrases, each able to say itself in both languages."""
+"""Nominals: names, pronouns and noun phrases, each with its forms in both languages."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -10,25 +10,25 @@ from pipeline.corpora.builtin.words import Adjective, Agreement, Case, Name, Nou
 
 
 class Nominal(Protocol):
-    """What can be a subject or an object."""
+    """Subject or object of a clause."""
 
     @property
     def agreement(self) -> Agreement:
-        """The verb form it asks for as a subject."""
+        """The verb form that agrees with it as a subject."""
 
     @property
     def column(self) -> Column:
-        """Its gender or plural, for whatever agrees with it."""
+        """Its gender or plural, for words that agree with it."""
 
     def english(self, *, subject: bool) -> str:
-        """Returns the English text as a subject, or else as an object."""
+        """Returns the English text as a subject or as an object."""
 
     def german(self, case: Case) -> str:
         """Returns the German text in a case."""
 
 
 class Determiner(NamedTuple):
-    """What opens a noun phrase.
+    """Determiner of a noun phrase.
 
     Pattern "article" declines as der, "strong" as dieser, "ein" as ein and mein; "bare" is not
     declined (numbers, names with -s, nothing at all).
@@ -50,6 +50,7 @@ OUR = Determiner("our", "unser", "ein", "our")
 THE = Determiner("the", "", "article", "the")
 THIS = Determiner("this", "dies", "strong", "these")
 WHICH = Determiner("which", "welch", "strong", "which")
+YOUR = Determiner("your", "dein", "ein", "your")
 
 
 @dataclass(frozen=True)
@@ -114,14 +115,14 @@ class NounPhrase:
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody called by name."""
+    """A person's name."""
 
     name: Name
     agreement: Agreement = "he"
 
     @property
     def column(self) -> Column:
-        """The gender of who bears the name."""
+        """The person's gender."""
         return self.name.gender
 
     def english(self, *, subject: bool = False) -> str:
@@ -135,7 +136,7 @@ class Person:
 
 @dataclass(frozen=True)
 class Couple:
-    """Two people called by name: Anna and Peter."""
+    """Two persons' names: Anna and Peter."""
 
     first: Name
     second: Name
@@ -172,6 +173,7 @@ class Pronoun:
 I = Pronoun(("I", "me"), ("ich", "mich", "mir"), "I", "m")  # noqa: E741
 HE = Pronoun(("he", "him"), ("er", "ihn", "ihm"), "he", "m")
 SHE = Pronoun(("she", "her"), ("sie", "sie", "ihr"), "he", "f")
+YOU = Pronoun(("you", "you"), ("du", "dich", "dir"), "you", "m")
 WE = Pronoun(("we", "us"), ("wir", "uns", "uns"), "we", "plural")
 THEY = Pronoun(("they", "them"), ("sie", "sie", "ihnen"), "we", "plural")
 WHO = Pronoun(("who", "whom"), ("wer", "wen", "wem"), "he", "m")
@@ -194,10 +196,9 @@ def person_pronoun(antecedent: Nominal) -> Pronoun:
     Raises:
         ValueError: The antecedent is neuter, so English would have to guess he or she.
     """
-    if antecedent.agreement == "I":
-        return I
-    if antecedent == WE:
-        return WE
+    for pronoun in (I, YOU, WE):
+        if antecedent == pronoun:
+            return pronoun
     if antecedent.column == "n":
         raise ValueError(
             f"Received the neuter antecedent {antecedent.english(subject=True)!r}; "

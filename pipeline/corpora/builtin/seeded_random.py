@@ -1,4 +1,4 @@
-"""Random choices that are the same on every platform and Python version."""
+"""Random choices that are equal on every platform and Python version."""
 
 import random
 from collections.abc import Sequence
@@ -10,8 +10,8 @@ _Item = TypeVar("_Item")
 class SeededRandom:
     """A seeded source of choices.
 
-    Only `random.Random.random` is used: Python promises its sequence, but not that of `choice`,
-    `choices` or `shuffle`.
+    Only `random.Random.random` is used: Python guarantees its sequence, but not those of `choice`,
+    `choices` and `shuffle`.
     """
 
     def __init__(self, seed: int) -> None:

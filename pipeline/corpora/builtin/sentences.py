@@ -1,4 +1,4 @@
-"""Templates of one clause: statements, negation, questions, prices, ages, places."""
+"""Templates with one clause: statements, negation, questions, prices, ages, places."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ _PRICES = (12, 15, 18, 20, 25, 30, 35, 40, 45, 50, 60, 65, 70, 80, 90, 99)
 
 
 def tell(rng: SeededRandom) -> Bilingual:
-    """Who does what, often with a time, which stands first half of the times."""
+    """An action, often with a time, which comes first in half of the cases."""
     clause = actions.perhaps_timed(
         rng, actions.action(rng, participants.subject(rng), actions.tense(rng)), 0.6
     )
@@ -20,7 +20,7 @@ def tell(rng: SeededRandom) -> Bilingual:
 
 
 def deny(rng: SeededRandom) -> Bilingual:
-    """The same with nicht or kein; a time stands first, clear of the scope of nicht."""
+    """The same negated; a time comes first, outside the scope of nicht."""
     clause = actions.action(rng, participants.subject(rng), actions.tense(rng), negated=True)
     if rng.chance(0.4):
         return statement(actions.timed(rng, clause), time_first=True)
@@ -79,27 +79,27 @@ def ask_when_or_why(rng: SeededRandom) -> Bilingual:
 
 
 def feel(rng: SeededRandom) -> Bilingual:
-    """How somebody feels or does not feel."""
+    """Somebody's mood."""
     who, when = participants.subject(rng), actions.simple_tense(rng)
     clause = actions.mood(rng, who, when, negated=rng.chance(0.25))
     return statement(actions.perhaps_timed(rng, clause, 0.7), time_first=rng.chance(0.5))
 
 
 def ask_feeling(rng: SeededRandom) -> Bilingual:
-    """Whether somebody feels so."""
+    """The same as a question."""
     clause = actions.mood(rng, participants.subject(rng), actions.simple_tense(rng))
     return question(actions.perhaps_timed(rng, clause, 0.5))
 
 
 def describe(rng: SeededRandom) -> Bilingual:
-    """What something is like."""
+    """A property of something."""
     kind = rng.choice(lexicon().kinds["things"])
     what = participants.known(rng, (kind,), plain=True)
     return statement(actions.property_of(rng, what, kind, negated=rng.chance(0.3)))
 
 
 def tell_price(rng: SeededRandom) -> Bilingual:
-    """What something costs; the number stays as it is."""
+    """A price; the number is the same in both languages."""
     price = rng.choice(_PRICES)
     amount = Complement(f"{price} euros", f"{price} Euro", "object")
     return statement(
@@ -110,7 +110,7 @@ def tell_price(rng: SeededRandom) -> Bilingual:
 
 
 def tell_age(rng: SeededRandom) -> Bilingual:
-    """How old somebody is."""
+    """An age."""
     number = rng.choice(lexicon().texts["number"])
     age = Complement(f"{number.english} years old", f"{number.german} Jahre alt", "prepositional")
     pet = participants.known(rng, lexicon().kinds["pets"], plain=True)
@@ -119,12 +119,12 @@ def tell_age(rng: SeededRandom) -> Bilingual:
 
 
 def tell_schedule(rng: SeededRandom) -> Bilingual:
-    """When a train leaves or a concert begins."""
+    """The departure of a train or the beginning of an event."""
     return statement(actions.timed(rng, _schedule(rng)), time_first=rng.chance(0.4))
 
 
 def ask_schedule(rng: SeededRandom) -> Bilingual:
-    """When, or whether then, a train leaves or a concert begins."""
+    """The same as a question."""
     if rng.chance(0.4):
         return question(_schedule(rng), Bilingual("when", "wann"))
     return question(actions.timed(rng, _schedule(rng)))
@@ -141,12 +141,12 @@ def _schedule(rng: SeededRandom) -> Clause:
 
 
 def locate(rng: SeededRandom) -> Bilingual:
-    """Where a thing lies or a pet sleeps."""
+    """The place of a thing or of a sleeping pet."""
     return statement(_location(rng))
 
 
 def ask_location(rng: SeededRandom) -> Bilingual:
-    """Whether a thing lies, or a pet sleeps, there."""
+    """The same as a question."""
     return question(_location(rng))
 
 

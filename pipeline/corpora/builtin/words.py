@@ -1,4 +1,4 @@
-"""The kinds of dictionary entry that the built-in corpus is written with.
+"""Types of dictionary entries.
 
 `lexicon` holds them; `english` and `german` inflect them.
 """
@@ -7,13 +7,13 @@ from typing import Literal, NamedTuple
 
 Gender = Literal["m", "f", "n"]
 Case = Literal["nominative", "accusative", "dative"]
-# The verb form a subject asks for: that of "I", of "he" or of "we" (which is also that of "they").
-Agreement = Literal["I", "he", "we"]
+# The verb form that agrees with a subject; "they" takes that of "we".
+Agreement = Literal["I", "you", "he", "we"]
 Auxiliary = Literal["haben", "sein"]
 
 
 class Adjective(NamedTuple):
-    """An adjective; `stem` is what German endings are added to when it is not the word itself."""
+    """An adjective; `stem` takes the German endings where it differs from the word itself."""
 
     english: str
     german: str
@@ -34,16 +34,16 @@ class Noun(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """Nouns which take the same adjectives and suit the same verbs."""
+    """Nouns that take the same adjectives and verbs."""
 
     nouns: tuple[Noun, ...]
     adjectives: tuple[Adjective, ...]
 
 
 class Verb(NamedTuple):
-    """A verb; of several English words ("get up") the first is the one inflected.
+    """A verb; of several English words ("get up") the first is inflected.
 
-    `infinitive` and `third` leave out the separable prefix, `participle` holds it:
+    `infinitive` and `third` leave out the separable prefix, `participle` includes it:
     stehen, steht, aufgestanden, auf.
     """
 
@@ -85,7 +85,7 @@ class Modal(NamedTuple):
 
 
 class Name(NamedTuple):
-    """The name of a person, the same in both languages."""
+    """A person's name, equal in both languages."""
 
     text: str
     gender: Gender

@@ -88,6 +88,16 @@ SEES_HER = c.Clause(MAN, VERBS["see"], (c.object_complement(phrases.SHE, "accusa
         ),
         (replace(IS_TIRED, negated=True), "he is not tired", "er ist nicht müde"),
         (
+            buys(A_CAR, tense="progressive", negated=True),
+            "the man is not buying a car",
+            "der Mann kauft kein Auto",
+        ),
+        (
+            c.Clause(phrases.YOU, VERBS["get up"], tense="past"),
+            "you got up",
+            "du bist aufgestanden",
+        ),
+        (
             replace(GETS_UP, tense=MODALS["want to"], negated=True),
             "Peter does not want to get up",
             "Peter will nicht aufstehen",

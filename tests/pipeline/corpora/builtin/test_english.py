@@ -31,6 +31,7 @@ def test_plural(singular, plural):
         ("get up", "gets up"),
         ("go out", "goes out"),
         ("do", "does"),
+        ("have", "has"),
         ("carry", "carries"),
         ("wash", "washes"),
         ("buy", "buys"),
@@ -39,6 +40,34 @@ def test_plural(singular, plural):
 )
 def test_third_person(verb, third):
     assert english.third_person(verb) == third
+
+
+@pytest.mark.parametrize(
+    ("verb", "ing_form"),
+    [
+        ("sleep", "sleeping"),
+        ("run", "running"),
+        ("dance", "dancing"),
+        ("take off", "taking off"),
+        ("carry", "carrying"),
+    ],
+)
+def test_ing_form(verb, ing_form):
+    assert english.ing_form(verb) == ing_form
+
+
+@pytest.mark.parametrize(
+    ("text", "contracted"),
+    [
+        ("I am tired.", "I'm tired."),
+        ("The dog is not here.", "The dog isn't here."),
+        ("Where is the station?", "Where's the station?"),
+        ("She cannot sing because she will not stay.", "She can't sing because she won't stay."),
+        ("This is his island.", "This is his island."),
+    ],
+)
+def test_contraction(text, contracted):
+    assert english.contract(text) == contracted
 
 
 def test_indefinite_article_depends_on_the_next_word():
@@ -63,7 +92,12 @@ def test_do_support(agreement, past, split, group):
 
 @pytest.mark.parametrize(
     ("agreement", "forms"),
-    [("I", ("am", "was")), ("he", ("is", "was")), ("we", ("are", "were"))],
+    [
+        ("I", ("am", "was")),
+        ("you", ("are", "were")),
+        ("he", ("is", "was")),
+        ("we", ("are", "were")),
+    ],
 )
 def test_be_needs_no_do(agreement, forms):
     groups = [english.simple_group(BE, agreement, past=past, split=True) for past in (False, True)]

@@ -73,21 +73,26 @@ def test_preposition_contracts_with_definite_article(preposition, phrase, joined
 
 
 @pytest.mark.parametrize(
-    ("verb", "i", "he", "we"),
+    ("verb", "i", "you", "he", "we"),
     [
-        ("buy", "kaufe", "kauft", "kaufen"),
-        ("eat", "esse", "isst", "essen"),
-        ("feed", "füttere", "füttert", "füttern"),
-        ("work", "arbeite", "arbeitet", "arbeiten"),
-        ("run", "laufe", "läuft", "laufen"),
-        ("help", "helfe", "hilft", "helfen"),
-        ("know", "weiß", "weiß", "wissen"),
-        ("be", "bin", "ist", "sind"),
+        ("buy", "kaufe", "kaufst", "kauft", "kaufen"),
+        ("dance", "tanze", "tanzt", "tanzt", "tanzen"),
+        ("eat", "esse", "isst", "isst", "essen"),
+        ("feed", "füttere", "fütterst", "füttert", "füttern"),
+        ("work", "arbeite", "arbeitest", "arbeitet", "arbeiten"),
+        ("run", "laufe", "läufst", "läuft", "laufen"),
+        ("invite", "lade", "lädst", "lädt", "laden"),
+        ("help", "helfe", "hilfst", "hilft", "helfen"),
+        ("have", "habe", "hast", "hat", "haben"),
+        ("like", "mag", "magst", "mag", "mögen"),
+        ("want", "will", "willst", "will", "wollen"),
+        ("know", "weiß", "weißt", "weiß", "wissen"),
+        ("be", "bin", "bist", "ist", "sind"),
     ],
 )
-def test_present(verb, i, he, we):
-    forms = [german.present(VERBS[verb], agreement) for agreement in ("I", "he", "we")]
-    assert forms == [i, he, we]
+def test_present(verb, i, you, he, we):
+    forms = [german.present(VERBS[verb], agreement) for agreement in ("I", "you", "he", "we")]
+    assert forms == [i, you, he, we]
 
 
 @pytest.mark.parametrize(
@@ -117,6 +122,11 @@ def test_past_is_the_spoken_one_with_its_auxiliary(verb, agreement, past):
         ("must", "we", True, "dürfen"),
         ("will", "I", False, "werde"),
         ("will", "he", False, "wird"),
+        ("will", "you", False, "wirst"),
+        ("can", "you", False, "kannst"),
+        ("must", "you", False, "musst"),
+        ("must", "you", True, "darfst"),
+        ("should", "you", False, "solltest"),
         ("want to", "I", False, "will"),
         ("want to", "we", False, "wollen"),
     ],
