@@ -56,9 +56,20 @@ def test_worker_processes_receive_the_pipeline_options(tmp_path: Path) -> None:
     assert "eu-north-1" in json.dumps(report["options"])
 
 
+# Dies of SIGINT also where that is ignored, as in a background job of a shell.
+DIE_INTERRUPTED = (
+    "import os, signal; signal.signal(signal.SIGINT, signal.SIG_DFL); os.kill(os.getpid(), 2)"
+)
+
+
 @pytest.mark.parametrize(
     ("command", "is_interrupt"),
-    [("exit 3", False), ("kill -KILL $$", False), ("exit 130", True), ("kill -INT $$", True)],
+    [
+        ("exit 3", False),
+        ("kill -KILL $$", False),
+        ("exit 130", True),
+        (f"exec {sys.executable} -c '{DIE_INTERRUPTED}'", True),
+    ],
 )
 def test_the_end_of_a_worker_process_is_noticed(
     command: str, is_interrupt: bool, monkeypatch: pytest.MonkeyPatch
