@@ -55,6 +55,9 @@ CHANGES = {
     "16 random bits for dropout": Change(True, "training", "keras_dropout"),
     "padded weights for search": Change(True, "search", "unpadded_weights"),
     "attention of a beam row by row": Change(True, "search", "joined_rows"),
+    "pages of 2 MiB": Change(
+        False, "training", environment={"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+    ),
     "XLA on the CPU": Change(False, "training", flags=("--jit_compile",)),
     "oneDNN on every processor, search": Change(
         False, "search", environment={"TF_ENABLE_ONEDNN_OPTS": "1"}
