@@ -101,7 +101,7 @@ def one_device(eight_cpus: list[str]) -> Trained:
     return train(tf.distribute.get_strategy())
 
 
-@pytest.mark.parametrize(("replicas", "accumulation"), [(2, 4), (1, 8)])
+@pytest.mark.parametrize(("replicas", "accumulation"), [(4, 2), (1, 8)])
 def test_replicas_and_accumulation_make_the_updates_of_one_device(
     eight_cpus: list[str], one_device: Trained, replicas: int, accumulation: int
 ) -> None:
