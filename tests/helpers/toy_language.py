@@ -3,10 +3,11 @@
 The searches are ordinary Python on float64, without batches, arrays of hypotheses or stopping.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 from keras import ops
 
 from model.config import SearchConfig
@@ -34,11 +35,9 @@ class ToyLanguage:
 
     def step(self, tokens: Any, position: Any, ancestry: Ancestry, cache: Cache) -> Prediction:
         """Each entry of the past is a state and its position, counted from 1."""
-        self.steps += 1
-        self.sentences += tokens.shape[0] or 0
         width, capacity = tokens.shape[1], ops.shape(cache.past)[2]
         room = capacity - ancestry.num_entries
-        self.cache_sizes.append((ancestry.num_entries, room))
+        tf.numpy_function(self._record, [ops.shape(tokens)[0], ancestry.num_entries, room], [])
         earlier = ancestry.ancestors & (ops.arange(capacity) < ancestry.num_entries)  # [B, W, E]
         newest = ops.argmax(ops.where(earlier, cache.past[:, :, :, 1], 0), axis=2)  # [B, W]
         before = ops.take_along_axis(cache.past[:, 0, :, 0], newest, axis=1)
@@ -64,6 +63,24 @@ class ToyLanguage:
             config=config,
             **options,
         )
+
+    def _record(self, sentences: int, num_entries: int, room: int) -> None:
+        """Records one step, also of a search in a graph."""
+        self.steps += 1
+        self.sentences += int(sentences)
+        self.cache_sizes.append((int(num_entries), int(room)))
+
+    def trace(
+        self, config: SearchConfig
+    ) -> Callable[[list[int], list[int]], list[list[Hypothesis]]]:
+        """`search` as a graph: faster than eager operations from some thirty steps on."""
+        signature = tf.TensorSpec([None], tf.int32)
+        in_graph = tf.function(
+            lambda starts, limits: self.find(starts, limits, config),
+            input_signature=[signature, signature],
+            autograph=False,
+        )
+        return lambda starts, limits: hypotheses(in_graph(starts, limits))
 
     def search(
         self, starts: list[int], limits: list[int], config: SearchConfig, **options: Any

@@ -1,4 +1,5 @@
 import dataclasses
+import functools
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from keras import ops
 from model.attention_maps import attention_maps
 from model.config import SearchConfig
 from model.search.penalties import length_penalty
+from model.search.search import Translations
 from model.transformer import Transformer
 from tests.helpers.small_models import SOURCE, VOCABULARY, fill_with_waves, numpy, small_config
 from tests.helpers.toy_language import (
@@ -146,9 +148,11 @@ def test_a_sentence_of_few_translations_does_not_hold_up_others() -> None:
 @pytest.mark.parametrize("config", [SearchConfig(1), SearchConfig(3), SearchConfig(3, 2)])
 def test_search_stops_as_soon_as_no_live_hypothesis_can_win(config: SearchConfig) -> None:
     limit, needed = 12, set()
+    language = ToyLanguage(vocabulary_size=6, seed=5)
+    search = language.trace(config)
     for start in range(20):
-        language = ToyLanguage(vocabulary_size=6, seed=5)
-        language.search([start], [limit], config)
+        language.steps = 0
+        search([start], [limit])
         steps = 0
         for live, kept in grow_plainly(language, start, limit, config):
             steps += 1
@@ -172,7 +176,7 @@ def test_finished_sentences_take_no_further_steps() -> None:
 def test_the_cache_has_room_for_one_chunk_at_most() -> None:
     language = ToyLanguage(vocabulary_size=6, seed=2)
     language.logits[:, END] -= 30.0
-    language.search([5, 900], [100, 40], SearchConfig(2))
+    language.trace(SearchConfig(2))([5, 900], [100, 40])
     assert len(language.cache_sizes) == 100
     assert all(0 < room <= 2 * 32 for _, room in language.cache_sizes)
 
@@ -181,14 +185,14 @@ def test_compaction_drops_cache_entries_without_descendants() -> None:
     """Hypotheses share all but their last few tokens."""
     language = ToyLanguage(vocabulary_size=6, seed=2)
     language.logits[:, END] -= 30.0
-    language.search([5, 900], [200, 200], SearchConfig(4))
+    language.trace(SearchConfig(4))([5, 900], [200, 200])
     assert max(entries for entries, _ in language.cache_sizes) < 200 + 4 * 40
 
 
 def test_compaction_keeps_all_entries_of_samples() -> None:
     language = ToyLanguage(vocabulary_size=6, seed=2)
     language.logits[:, END] -= 30.0
-    language.search([5], [100], SearchConfig(2, 2, temperature=1.0))
+    language.trace(SearchConfig(2, 2, temperature=1.0))([5], [100])
     assert [entries for entries, _ in language.cache_sizes] == list(range(0, 200, 2))
 
 
@@ -207,9 +211,9 @@ def test_beam_of_1_takes_the_best_token_until_the_end() -> None:
 def test_a_translation_does_not_depend_on_the_batch(config: SearchConfig) -> None:
     language = ToyLanguage(vocabulary_size=7, seed=4)
     starts, limits = [5, 900, 77, 310, 41, 8, 630], [9, 2, 5, 3, 14, 1, 8]
-    together = language.search(starts, limits, config)
-    for start, limit, beside in zip(starts, limits, together, strict=True):
-        (alone,) = language.search([start], [limit], config)
+    search = language.trace(config)
+    for start, limit, beside in zip(starts, limits, search(starts, limits), strict=True):
+        (alone,) = search([start], [limit])
         assert_same(beside, alone)
 
 
@@ -256,7 +260,9 @@ def test_search_in_a_graph_finds_the_same(batch: int | None) -> None:
         assert_same(best, eager)
 
 
+@functools.cache
 def make_model() -> Transformer:
+    """The model that all tests share; searches leave it as it is."""
     model = Transformer(small_config(), VOCABULARY)
     fill_with_waves(model)
     return model
@@ -265,15 +271,19 @@ def make_model() -> Transformer:
 SEARCHES = {
     "greedy": SearchConfig(1, extra_length=3),
     "beam": SearchConfig(5, 5, extra_length=3),
-    "long": SearchConfig(2, min_length=40, extra_length=60),
+    "long": SearchConfig(2, min_length=34, extra_length=32),  # two chunks
     "sampling": SearchConfig(5, 5, extra_length=3, temperature=1.5),
 }
 
 
+@functools.cache
+def search_eagerly(config: SearchConfig) -> Translations:
+    return make_model().search(ops.convert_to_tensor(SOURCE), config)
+
+
 @pytest.mark.parametrize("config", SEARCHES.values(), ids=SEARCHES)
 def test_scores_with_the_decoders_cache_are_those_of_training(config: SearchConfig) -> None:
-    model = make_model()
-    translations = model.search(ops.convert_to_tensor(SOURCE), config)
+    model, translations = make_model(), search_eagerly(config)
     for rank in range(config.n_best):
         tokens = numpy(translations.tokens)[:, rank]
         totals = numpy(model.token_log_probs(SOURCE, tokens)).sum(axis=1)
@@ -292,7 +302,7 @@ def test_a_model_finds_the_same_in_a_graph(config: SearchConfig, batch: int | No
         input_signature=[tf.TensorSpec([batch, None], tf.int32)],
         autograph=False,
     )
-    translations, expected = in_graph(SOURCE), model.search(SOURCE, config)
+    translations, expected = in_graph(SOURCE), search_eagerly(config)
     for best, eager in zip(hypotheses(translations), hypotheses(expected), strict=True):
         assert_same(best, eager)
 
