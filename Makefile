@@ -33,10 +33,10 @@ demo: $(ENVIRONMENT)  ## From raw text to a served translator on the built-in co
 # Two at once: most of a test is Python on one core. A process takes 2 GiB.
 TEST := $(BIN)/python -m pytest --numprocesses=2 --dist=worksteal --durations=20
 
-test: $(ENVIRONMENT)  ## Run the tests
-	$(TEST)
+test: $(ENVIRONMENT)  ## Run the tests, except the heavy ones: engines, kills, several workers, XLA
+	$(TEST) -m 'not heavy'
 
-check: $(ENVIRONMENT)  ## Run what CI runs: formatter, linter, types, tests
+check: $(ENVIRONMENT)  ## Run what CI runs: formatter, linter, types, every test
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

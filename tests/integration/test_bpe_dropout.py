@@ -68,6 +68,7 @@ def test_dev_and_test_keep_all_merges(plain: Dataset, sampled: Dataset) -> None:
         assert pairs[0] == pairs[1]
 
 
+@pytest.mark.heavy
 def test_threads_and_processes_give_the_same_shards(sampled: Dataset, tmp_path: Path) -> None:
     for number, beam_options in enumerate([["--direct_running_mode=multi_threading"], []]):
         config = configure(tmp_path, f"out{number}", num_workers=2, **FLAGS)

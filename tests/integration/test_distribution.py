@@ -119,6 +119,7 @@ def test_replicas_and_accumulation_make_the_updates_of_one_device(
     ("precision", "compiled", "tolerance"),
     [("mixed_bfloat16", False, 3e-2), ("mixed_float16", True, 5e-3)],
 )
+@pytest.mark.heavy
 def test_xla_and_mixed_precision_work_on_replicas(
     eight_cpus: list[str],
     one_device: Trained,

@@ -104,6 +104,7 @@ def test_saved_model_translates_without_this_repository_as_translate_does(
     assert all(score <= 0 for score in alone["score"])
 
 
+@pytest.mark.heavy
 def test_workers_resume_a_partial_translation(trained: Path, tmp_path: Path) -> None:
     model = str(trained / "saved_model")
     lines = [source for source, _ in generate_pairs("dev")[:7]]

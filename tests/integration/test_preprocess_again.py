@@ -67,6 +67,7 @@ def test_a_directory_of_other_files_is_refused_and_untouched(tmp_path: Path) -> 
     assert contents(tmp_path / "out") == {"train/thesis.txt": b"dear"}
 
 
+@pytest.mark.heavy
 def test_a_run_killed_at_any_moment_resumes_to_the_same_bytes(tmp_path: Path) -> None:
     module = "tests.helpers.killing"
     script = [sys.executable, "-m", module, str(tmp_path), str(MOMENTS)]

@@ -44,6 +44,7 @@ def endpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     storage.connect({})
 
 
+@pytest.mark.heavy
 def test_s3_gets_the_bytes_of_a_local_folder(tmp_path: Path, endpoint: str) -> None:
     flags = {"s3_endpoint_url": endpoint, "s3_region_name": "us-east-1"}
     # Of this process; the command has its own.

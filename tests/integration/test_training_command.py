@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from tests.helpers.commands import REPOSITORY, call, refuse, start, succeed
 from tests.helpers.tiny_run import STEPS, training_flags
@@ -46,6 +47,7 @@ def test_training_learns_and_writes_the_files_the_readme_lists(trained: Path) ->
     assert any((trained / "tensorboard").iterdir())
 
 
+@pytest.mark.heavy
 def test_a_run_killed_at_random_steps_resumes_to_the_same_bits(
     trained: Path, text_dataset: Path, tmp_path: Path
 ) -> None:

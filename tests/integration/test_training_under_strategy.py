@@ -61,6 +61,7 @@ def dataset_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(build(config).directory)
 
 
+@pytest.mark.heavy
 def test_a_mirrored_run_stops_resumes_and_finishes(
     dataset_dir: Path,
     tmp_path: Path,
@@ -176,6 +177,7 @@ def last_weights(run_dir: Path) -> dict[str, np.ndarray]:
         return dict(file)
 
 
+@pytest.mark.heavy
 def test_two_workers_stop_together_resume_and_make_the_updates_of_one_process(
     dataset_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

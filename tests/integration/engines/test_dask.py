@@ -35,6 +35,7 @@ def cluster(folder: Path, workers: int) -> Iterator[str]:
         yield json.loads(description)["address"]
 
 
+@pytest.mark.heavy
 def test_a_worker_killed_in_the_middle_changes_no_byte(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.helpers.commands import run_process
 from tests.helpers.preprocessing import build, configure, contents, preprocess_flags
 from tests.integration.engines import job_service
@@ -11,6 +13,7 @@ from tests.integration.engines.services import service, text_of, wait_for
 _STAGES = 3
 
 
+@pytest.mark.heavy
 def test_external_workers_of_a_job_service_write_the_same_bytes(tmp_path: Path) -> None:
     port_file, pool_log = tmp_path / "port", tmp_path / "pool.log"
     config = configure(tmp_path, "portable")
