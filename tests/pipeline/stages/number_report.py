@@ -3,6 +3,10 @@
 import dataclasses
 from typing import Any
 
+from pipeline.common.errors import UserError
+from pipeline.corpora.blocks import Block
+from pipeline.corpora.spans import Span
+
 
 @dataclasses.dataclass(frozen=True)
 class NumberReport:
@@ -16,3 +20,15 @@ class NumberReport:
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "NumberReport":
         return cls(**values)
+
+
+NOWHERE = Span("", 0, 0, "", 1)
+FOLDER = "mem://bucket/stage"
+BLOCKS = [Block("train", index, 1, NOWHERE, NOWHERE) for index in range(3)]
+
+
+def fail_at_one(block: Block) -> NumberReport:
+    """A stage's function to which a user's mistake happens in block 1."""
+    if block.index == 1:
+        raise UserError("line 7 is bad")
+    return NumberReport(block.index)

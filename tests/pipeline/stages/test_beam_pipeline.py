@@ -5,23 +5,11 @@ from apache_beam.options import pipeline_options
 
 from pipeline.common import storage
 from pipeline.common.errors import UserError
-from pipeline.corpora.blocks import Block
-from pipeline.corpora.spans import Span
 from pipeline.stages.beam_pipeline import BeamMapper
 from pipeline.stages.runners import make_options
 from pipeline.stages.stage import Stage, run_stage
 from tests.helpers.object_store import OBJECTS, MemoryFileSystem
-from tests.pipeline.stages.number_report import NumberReport
-
-FOLDER = "mem://bucket/stage"
-NOWHERE = Span("", 0, 0, "", 1)
-BLOCKS = [Block("train", index, 1, NOWHERE, NOWHERE) for index in range(3)]
-
-
-def fail_at_one(block: Block) -> NumberReport:
-    if block.index == 1:
-        raise UserError("line 7 is bad")
-    return NumberReport(block.index)
+from tests.pipeline.stages.number_report import BLOCKS, FOLDER, NumberReport, fail_at_one
 
 
 @pytest.fixture(autouse=True)
