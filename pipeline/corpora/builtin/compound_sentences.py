@@ -26,7 +26,7 @@ WHILE = Bilingual("while", "während")
 
 
 def give_reason(rng: SeededRandom) -> Bilingual:
-    """Somebody does something because of a mood, or in spite of it."""
+    """Somebody does something because of a mood, or despite it."""
     who, when = participants.gendered_subject(rng), actions.simple_tense(rng)
     main = statement(actions.action(rng, who, when, negated=rng.chance(0.3), willing=True))
     negated = rng.chance(0.25)
