@@ -6,7 +6,7 @@
 
 BIN := .venv/bin
 # A copy of the lock marks a finished .venv: one that was interrupted or is out of date is made
-# anew, one whose lock git merely touched is kept.
+# again; one whose lock git merely touched is kept.
 ENVIRONMENT := .venv/requirements.lock
 
 SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))

@@ -81,7 +81,7 @@ setup(
     extras_require={
         "train": [BOUNDS[name] for name in TRAIN],
         "gpu": [BOUNDS["tensorflow"].replace("tensorflow", "tensorflow[and-cuda]", 1)],
-        # Engines and object stores, for those who have them: Beam's own extras.
+        # Engines and object stores: Beam's own extras.
         "dask": [_beam("dask")],
         "gcp": [_beam("gcp")],
         "aws": [_beam("aws")],

@@ -112,7 +112,7 @@ class SearchConfig:
     n_best: int = setting(
         1,
         "Translations returned for each sentence, at most beam_size; search continues until no "
-        "hypothesis can become one of them.",
+        "unfinished hypothesis can enter the n best.",
     )
     length_penalty: float = setting(
         0.6,
@@ -148,8 +148,8 @@ class SearchConfig:
     temperature: float = setting(
         0.0,
         "Temperature of sampling: 1 draws from the model's distribution, less favours its most "
-        "probable tokens; 0 for beam search. Of beam_size samples the n_best best are kept; "
-        "beam_size 1 gives a plain sample.",
+        "probable tokens; 0 for beam search. The n_best most probable of beam_size samples are "
+        "kept; beam_size 1 gives a plain sample.",
     )
     top_k: int = setting(0, "Most probable tokens that sampling draws from; 0 for all.")
     top_p: float = setting(

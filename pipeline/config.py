@@ -125,7 +125,7 @@ class PreprocessConfig:
     )
     source_files: tuple[str, ...] = setting(
         (),
-        "Training text, one sentence a line, or SGML; local files or URLs such as "
+        "Training text, one sentence per line, or SGML; local files or URLs such as "
         "s3://bucket/train.en; plain, .gz, .bz2, .xz or .zst; ARCHIVE::FILE names a file in a tar "
         "or zip archive. Default, if no data set is named either: the built-in corpus.",
     )
@@ -168,7 +168,7 @@ class PreprocessConfig:
         "2020); 0 for none. Dev, test and translation use all merges.",
     )
     bpe_dropout_samples: int = setting(
-        8, "Segmentations of every training pair that BPE-dropout draws; an epoch has all of them."
+        8, "Random segmentations per training pair under BPE-dropout; every epoch contains each."
     )
     max_length: int = setting(
         256, "Longest sentence in subwords, end symbol included; longer pairs are dropped."

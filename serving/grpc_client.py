@@ -1,4 +1,4 @@
-"""Translates standard input, one sentence a line, by TF Serving's gRPC interface.
+"""Translates standard input, one sentence per line, by TF Serving's gRPC interface.
 
 pip install '.[serving]'
 python serving/grpc_client.py localhost:8500 translator < sentences.txt

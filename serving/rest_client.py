@@ -1,4 +1,4 @@
-"""Translates standard input, one sentence a line, by TF Serving's REST interface.
+"""Translates standard input, one sentence per line, by TF Serving's REST interface.
 
     python serving/rest_client.py http://localhost:8501/v1/models/translator < sentences.txt
 

@@ -50,7 +50,7 @@ class TrainingConfig:
     )
     label_smoothing_over: Literal["all", "wrong"] = setting(
         "all",
-        "Subwords that share ε_ls: all V of them, as in the paper's source (Szegedy et al. 2016, "
+        "Subwords that share ε_ls: all V, as in the paper's source (Szegedy et al. 2016, "
         "§7), or the V - 1 wrong ones (Tensor2Tensor).",
     )
     seed: int = setting(1, "Seed of initial weights, dropout and data order.")

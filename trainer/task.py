@@ -6,8 +6,8 @@
 Trains on all visible GPUs, or on the CPU; with TF_CONFIG, on several machines that run the same
 command. `--dry_run` estimates memory and time beforehand. The run directory receives checkpoints,
 TensorBoard files, metrics.jsonl, the averaged weights, and their scores on dev, which are also
-printed. The same command continues an interrupted run exactly, and trains a finished one no
-further.
+printed. The same command continues an interrupted run exactly, and leaves a finished run
+unchanged.
 """
 
 from absl import logging

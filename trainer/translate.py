@@ -1,4 +1,4 @@
-r"""Translates text, one sentence a line, with a run or with an exported SavedModel.
+r"""Translates text, one sentence per line, with a run or with an exported SavedModel.
 
     echo "The old dog sleeps in the garden." | python -m trainer.translate --run_dir=runs/demo
     python -m trainer.translate --saved_model=DIR --input_file=news.en --output_file=news.de

@@ -13,7 +13,7 @@ _VALUES = {"bool": "", "int": "N", "float": "X", "string": "TEXT"}
 _VALUES["comma separated list of strings"] = "A,B,…"
 _CLOSING = """\
 Also:
-  --flagfile=FILE   read flags from FILE, one a line, # for comments; later flags win
+  --flagfile=FILE   read flags from FILE, one per line, # for comments; later flags win
   --verbosity=N     -1 warnings only, 0 information (default), 1 debugging
   --helpfull        every flag of every library too
 """

@@ -28,7 +28,7 @@ class CountReport:
 
 @dataclasses.dataclass(frozen=True)
 class CountWords:
-    """The stage function: from the clean pairs of a group of blocks to a TSV of words a side."""
+    """The stage function: from a group's clean pairs to one TSV of words per side."""
 
     pairs_folder: str
     folder: str

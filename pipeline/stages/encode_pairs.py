@@ -95,7 +95,7 @@ class EncodePairs:
         )
 
     def _without_too_long(self, samples: list[list[EncodedPair]]) -> list[list[EncodedPair]]:
-        """Returns the samples without the pairs that are too long for a row in any of them."""
+        """Returns the samples without pairs that exceed the longest row in some sample."""
         longest_source, longest_target = self.bucket_shapes[-1]
         too_long = {
             index

@@ -1,4 +1,4 @@
-"""The repository's modules as text, and who imports whom: read, never executed."""
+"""The repository's modules as text, and its import graph: read, never executed."""
 
 import ast
 from collections.abc import Iterator, Mapping

@@ -53,7 +53,7 @@ def measure(command: Sequence[str]) -> Run:
 def alternate(
     contenders: Mapping[str, Callable[[], Result]], rounds: int
 ) -> dict[str, list[Result]]:
-    """Runs every contender once per round, so that a busy minute slows down all of them."""
+    """Runs every contender once per round, so that a busy minute slows down every contender."""
     results: dict[str, list[Result]] = {name: [] for name in contenders}
     for number in range(rounds):
         for name, run in contenders.items():

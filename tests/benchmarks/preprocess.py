@@ -151,7 +151,7 @@ def cpu_seconds(function: Callable[[], object]) -> float:
 
 
 def measure_scale(work: Path, large: int) -> dict[str, tuple[Run, int]]:
-    """Runs a tenth of the large corpus, then all of it with one and with two workers."""
+    """Runs a tenth of the large corpus, then the whole with one and with two workers."""
     results = {}
     for pairs, workers in ((large // 10, 2), (large, 2), (large, 1)):
         texts = corpora.write(

@@ -37,7 +37,7 @@ def write_record(benchmark: str, arguments: argparse.Namespace, results: Mapping
     Args:
         benchmark: module in `tests.benchmarks` that measured.
         arguments: parsed flags; those that are not paths are recorded.
-        results: raw figures, every round of them.
+        results: raw figures of every round.
     """
     flags = {name: value for name, value in vars(arguments).items() if not isinstance(value, Path)}
     record = {

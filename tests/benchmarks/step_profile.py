@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def profile_steps(dataset_dir: Path, size: Size, precision: str, folder: Path) -> None:
-    """Trains a few steps and writes the profiler's trace of them."""
+    """Trains a few steps and writes their profiler trace."""
     import keras
     import tensorflow as tf
 

@@ -6,7 +6,7 @@ Every contender trains Multi30k English–German by its own command, in alternat
 cores, until it has reported its speed a few times; the updates up to the first report are excluded.
 Prints real source and target tokens per second, the speed of the input pipeline alone, and the
 share of the machine's matrix products. The first use creates the environments of other systems in
-`--work_dir` (Python 3.11; 2 GB), which may be deleted afterwards. Measure on a quiet machine: other
+`--work_dir` (Python 3.11; 7 GB), which may be deleted afterwards. Measure on a quiet machine: other
 work slows down those systems most whose threads wait for one another.
 """
 

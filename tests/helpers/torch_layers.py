@@ -4,7 +4,7 @@
 
 writes `goldens/torch_layers.npz`: inputs, weights under PyTorch's names, and outputs, of torch
 2.13.0+cpu in float32 on x86-64. The tests read that file, and need PyTorch itself, the extra
-`goldens`, only to compute them anew.
+`goldens`, only to recompute them.
 
 PyTorch's attention has biases, the paper's and ours has none (§3.2.2): they are zeros here.
 """

@@ -52,7 +52,7 @@ def test_a_query_looks_at_the_sentence_of_its_own_number() -> None:
     ]
 
 
-def test_positions_start_anew_in_each_sentence() -> None:
+def test_positions_restart_in_each_sentence() -> None:
     sentences = np.array([[0, 0, 1, 1, 1, -1], [0, 0, 0, 0, 1, 2]])
     assert numpy(positions_in_sentences(sentences)).tolist() == [
         [0, 1, 0, 1, 2, 0],

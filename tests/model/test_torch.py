@@ -17,7 +17,7 @@ from tests.helpers.torch_layers import BASE, GOLDENS, NORMS, SMALL, Arrays, Size
 
 needs_torch = pytest.mark.skipif(
     importlib.util.find_spec("torch") is None,
-    reason="no PyTorch: pip install '.[goldens]' computes the golden values anew",
+    reason="no PyTorch: pip install '.[goldens]' recomputes the golden values",
 )
 Case = tuple[Sizes, Arrays]
 

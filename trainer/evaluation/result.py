@@ -157,7 +157,7 @@ def result_path(run_dir: str | Path, split: str) -> Path:
 
 
 def translations_path(run_dir: str | Path, split: str) -> Path:
-    """Returns where a run keeps its translations of a test set, one JSON object a line."""
+    """Returns where a run keeps its translations of a test set, one JSON object per line."""
     return Path(run_dir) / f"evaluation-{split}.jsonl"
 
 

@@ -41,7 +41,7 @@ class ExportTarget:
     weights: Literal["float32", "bfloat16", "float16", "int8"] = setting(
         "float32",
         "Type in which weights are stored; int8 for CTranslate2 only. A SavedModel computes in "
-        "float32 with any of them.",
+        "float32 whatever the stored type.",
     )
 
     def __post_init__(self) -> None:

@@ -21,7 +21,7 @@ def make_strategy() -> tf.distribute.Strategy:
     """Returns the strategy for the available devices; waits for all workers, if several.
 
     If TF_CONFIG is set, `MultiWorkerMirroredStrategy`; with several visible GPUs,
-    `MirroredStrategy` over all of them; else the default strategy of one device.
+    `MirroredStrategy` over all; else the default strategy of one device.
 
     Raises:
         UserError: if TF_CONFIG does not describe workers.

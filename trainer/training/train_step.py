@@ -161,7 +161,7 @@ class TrainingModel(ModelHooks):
         return losses, gradients
 
     def _accumulate(self, data: Batch, target_tokens: tf.Tensor) -> tuple[tf.Tensor, Gradients]:
-        """Does as `_differentiate`, in parts; keeps the activations of `parts_at_once` of them."""
+        """Accumulates `_differentiate` over parts, with activations of `parts_at_once` parts."""
         parts = {name: self._divide(ids) for name, ids in data.items()}
 
         def add_part(part: tf.Tensor, losses: tf.Tensor, gradients: Gradients) -> list[object]:

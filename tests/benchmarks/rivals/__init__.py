@@ -34,7 +34,7 @@ def environment(name: str, work: Path) -> Environment:
                 [python, "-m", "pip", "install", "--quiet", "--no-deps", "-r", versions], check=True
             )
         except BaseException:
-            shutil.rmtree(path, ignore_errors=True)  # so that the next run begins anew
+            shutil.rmtree(path, ignore_errors=True)  # so that the next run starts from scratch
             raise
     return Environment(path)
 

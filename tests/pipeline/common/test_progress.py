@@ -14,7 +14,7 @@ class Terminal(io.StringIO):
 
 
 def use_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    """Replaces standard error; not a fixture, because pytest sets it anew before each test."""
+    """Replaces standard error; not a fixture, because pytest replaces it before each test."""
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     return terminal

@@ -22,7 +22,7 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 
 def fill(folder: str) -> None:
-    """Writes three files, one of them in a folder below."""
+    """Writes three files, one in a subfolder."""
     storage.make_folder(f"{folder}/in/deep")
     for name, data in (("a.txt", b"one"), ("in/b", b""), ("in/deep/c", b"seven")):
         storage.write_atomically(f"{folder}/{name}", data)

@@ -14,7 +14,7 @@ ROWS = [{"English words/sentences": "Hi.", "French words/sentences": "Salut!"}]
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
-    """Stands in for the `datasets` library; returns what was asked of it."""
+    """Replaces the `datasets` library; returns its recorded calls."""
     asked: list[tuple[Any, ...]] = []
 
     def load_dataset(path: str, configuration: str | None, split: str) -> list[dict[str, str]]:

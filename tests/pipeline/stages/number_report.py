@@ -1,4 +1,4 @@
-"""The smallest report of a stage, for tests of how stages run."""
+"""A minimal stage report, for tests of stage execution."""
 
 import dataclasses
 from typing import Any

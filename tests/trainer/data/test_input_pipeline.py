@@ -126,7 +126,7 @@ def test_the_order_follows_the_seed(buckets: list[Bucket]) -> None:
 
 
 @pytest.mark.parametrize("shards", [1, 3])
-def test_every_epoch_shuffles_the_pairs_anew(buckets: list[Bucket], shards: int) -> None:
+def test_every_epoch_reshuffles_the_pairs(buckets: list[Bucket], shards: int) -> None:
     """Within a shard as well, else a small corpus would always come in the same order."""
     bucket = dataclasses.replace(
         buckets[1], batch_size=6, shards=buckets[1].shards[:shards], rows=42 * shards
@@ -150,7 +150,7 @@ def test_every_epoch_reads_the_shards_in_an_order_of_its_own(buckets: list[Bucke
     assert len({tuple(epoch) for epoch in epochs}) > 1
 
 
-def test_every_epoch_shuffles_the_buckets_anew(buckets: list[Bucket]) -> None:
+def test_every_epoch_reshuffles_the_buckets(buckets: list[Bucket]) -> None:
     halves = [dataclasses.replace(bucket, batch_size=3) for bucket in (buckets[0], buckets[1])]
     assert not any(bucket.rows % 3 for bucket in halves)  # both epochs have the same batches
     number = sum(bucket.rows // 3 for bucket in halves)
@@ -172,7 +172,7 @@ def test_a_resumed_stream_goes_on_as_if_never_interrupted(
 
 @pytest.fixture(scope="module")
 def uninterrupted(buckets: list[Bucket]) -> list[Arrays]:
-    """More than four epochs, with known ends, so that steps beside them are resumed from."""
+    """More than four epochs, with known ends, so that runs resume just before and after them."""
     ends = [sum(bucket.batches_before(epoch) for bucket in buckets) for epoch in (1, 2, 3, 4)]
     assert ends == [23, 47, 72, 98]
     return take(training_batches(buckets, seed=5), 113)
