@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import keras
@@ -10,7 +11,8 @@ import tensorflow as tf
 from trainer.config import TrainingConfig
 from trainer.runs.checkpoints import list_checkpoints
 from trainer.runs.metrics_log import MetricsWriter
-from trainer.training.callbacks import Checkpointing, MetricsLogging
+from trainer.training.callbacks import MetricsLogging
+from trainer.training.checkpointing import Checkpointing
 
 COLUMNS = ("loss", "nll", "source_tokens", "target_tokens", "loss_scale")
 PLAIN = (2.0, 1.0, 10.0, 10.0, 1.0)
@@ -55,6 +57,18 @@ class AfterUpdate(keras.callbacks.Callback):
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         self._function(batch + 1)
+
+
+class FakeClock(SimpleNamespace):
+    """Stands in for the `time` module: its seconds pass only when it is told so."""
+
+    now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def pass_seconds(self, seconds: float) -> None:
+        self.now += seconds
 
 
 def fit(training_model: ScriptedModel, updates: int, *used: keras.callbacks.Callback) -> None:

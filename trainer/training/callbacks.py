@@ -1,4 +1,4 @@
-"""What happens between updates: metrics and checkpoints.
+"""What happens between updates: metrics.
 
 Callbacks count steps by the optimizer's own count of updates, which a checkpoint restores.
 """
@@ -7,15 +7,12 @@ import collections
 import math
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import keras
 from keras import ops
 
 from pipeline.common.progress import Progress
-from trainer.config import TrainingConfig
-from trainer.runs.checkpoints import save_checkpoint
 from trainer.runs.metrics_log import MetricsWriter
 from trainer.training.train_step import BatchShape
 
@@ -134,46 +131,3 @@ class MetricsLogging(StepCallback):
     def _ratio(self, part: str, whole: str) -> float:
         """Divides sums; NaN if all updates of the interval were skipped."""
         return self._sums[part] / (self._sums[whole] or math.nan)
-
-
-class Checkpointing(StepCallback):
-    """Saves checkpoints by steps, by minutes, and at the end (§6.1)."""
-
-    def __init__(self, run_dir: Path, config: TrainingConfig, *, seconds_before: float) -> None:
-        """Starts at a training time of `seconds_before`, spent in earlier sessions."""
-        super().__init__()
-        self._run_dir = run_dir
-        self._config = config
-        self._seconds_before = seconds_before
-
-    @property
-    def train_seconds(self) -> float:
-        """Training time of this and earlier sessions, seconds."""
-        return self._seconds_before + time.monotonic() - self._start
-
-    def on_train_begin(self, logs: Logs = None) -> None:
-        super().on_train_begin(logs)
-        self._start = self._saved_at = time.monotonic()
-        self._saved_step = self.step
-
-    def on_train_end(self, logs: Logs = None) -> None:
-        if self.step != self._saved_step:
-            self._save(interim=self.step < self._config.train_steps)
-
-    def after_update(self, logs: dict[str, float]) -> None:
-        """Saves a checkpoint when enough steps or minutes have passed."""
-        steps, minutes = self._config.checkpoint_every_steps, self._config.checkpoint_every_minutes
-        elapsed = time.monotonic() - self._saved_at
-        if (steps and self.step % steps == 0) or (minutes and elapsed >= 60 * minutes):
-            self._save()
-
-    def _save(self, *, interim: bool = False) -> None:
-        save_checkpoint(
-            self._run_dir,
-            self.model,
-            step=self.step,
-            train_seconds=self.train_seconds,
-            keep=self._config.keep_checkpoints,
-            interim=interim,
-        )
-        self._saved_at, self._saved_step = time.monotonic(), self.step

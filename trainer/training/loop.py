@@ -21,7 +21,8 @@ from trainer.runs.metrics_log import MetricsWriter, read_metric
 from trainer.runs.run_directory import Run, lock_run_directory, open_run
 from trainer.runtime.startup import choose_parts_at_once
 from trainer.runtime.strategy import any_worker, is_chief, make_strategy, require_same_step
-from trainer.training.callbacks import Checkpointing, MetricsLogging
+from trainer.training.callbacks import MetricsLogging
+from trainer.training.checkpointing import Checkpointing
 from trainer.training.dev_evaluation import (
     DevEvaluation,
     evaluate_dev,

@@ -1,40 +1,23 @@
 import json
 import math
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from tests.helpers.scripted_model import (
     PLAIN,
     AfterUpdate,
+    FakeClock,
     ScriptedModel,
-    checkpointing,
     fit,
     metrics_logging,
-    steps,
 )
-from trainer.config import TrainingConfig
-from trainer.runs.checkpoints import list_checkpoints
 from trainer.runs.metrics_log import MetricsWriter
 from trainer.training import callbacks
-from trainer.training.callbacks import Checkpointing
 
 
 def rows_of(run_dir: Path) -> list[dict[str, float]]:
     return [json.loads(line) for line in (run_dir / "metrics.jsonl").read_text().splitlines()]
-
-
-class FakeClock(SimpleNamespace):
-    """Stands in for the `time` module: its seconds pass only when it is told so."""
-
-    now = 1000.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def pass_seconds(self, seconds: float) -> None:
-        self.now += seconds
 
 
 @pytest.fixture
@@ -96,38 +79,3 @@ def test_intervals_are_counted_over_all_sessions(tmp_path: Path) -> None:
     for updates in (3, 3):
         fit(training_model, updates, metrics_logging(writer, train_steps=99, every_steps=2))
     assert [row["step"] for row in rows_of(tmp_path)] == [2, 4, 6]
-
-
-def test_checkpoints_are_saved_every_so_many_steps_and_at_the_end(tmp_path: Path) -> None:
-    saving = checkpointing(tmp_path, checkpoint_every_steps=2, train_steps=5)
-    fit(ScriptedModel([PLAIN] * 5), 5, saving)
-    assert [(saved.step, saved.interim) for saved in list_checkpoints(tmp_path)] == [
-        (2, False),
-        (4, False),
-        (5, False),
-    ]
-
-
-def test_a_checkpoint_is_not_saved_twice_at_the_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    saved: list[int] = []
-    monkeypatch.setattr(callbacks, "save_checkpoint", lambda *_, step, **__: saved.append(step))
-    saving = checkpointing(tmp_path, checkpoint_every_steps=2, train_steps=4)
-    fit(ScriptedModel([PLAIN] * 4), 4, saving)
-    assert saved == [2, 4]
-
-
-def test_checkpoints_are_saved_every_so_many_minutes(tmp_path: Path, clock: FakeClock) -> None:
-    """Minutes count from the checkpoint before, and updates take 40 seconds here."""
-    saving = checkpointing(tmp_path, checkpoint_every_minutes=1.5, train_steps=8)
-    fit(ScriptedModel([PLAIN] * 8), 8, AfterUpdate(lambda _: clock.pass_seconds(40.0)), saving)
-    assert steps(tmp_path) == [3, 6, 8]
-
-
-def test_training_time_goes_on_from_earlier_sessions(tmp_path: Path, clock: FakeClock) -> None:
-    config = TrainingConfig(checkpoint_every_minutes=0, train_steps=2)
-    saving = Checkpointing(tmp_path, config, seconds_before=100.0)
-    fit(ScriptedModel([PLAIN] * 2), 2, AfterUpdate(lambda _: clock.pass_seconds(4.0)), saving)
-    (checkpoint,) = list_checkpoints(tmp_path)
-    assert checkpoint.train_seconds == pytest.approx(108.0)
