@@ -8,6 +8,10 @@ command. `--dry_run` estimates memory and time beforehand. The run directory rec
 TensorBoard files, metrics.jsonl, the averaged weights, and their scores on dev, which are also
 printed. The same command continues an interrupted run exactly, and leaves a finished run
 unchanged.
+
+SIGINT (Ctrl-C) and SIGTERM save a checkpoint after the current update and end the command with
+exit code 130 or 143, on all workers alike, so `trainer.task … && trainer.evaluate …` does not
+evaluate an unfinished run. Other exit codes: 0 for a finished run, 2 for a mistake.
 """
 
 from absl import logging
@@ -17,29 +21,36 @@ from pipeline.common import cli
 from pipeline.dataset.schema import load_dataset
 from trainer.config import TrainingConfig
 from trainer.runtime.startup import start_tensorflow
+from trainer.training.completion import format_result, open_if_finished
+
+_KILLED = 128  # plus the number of a signal: the exit code of a command that it ended
 
 
-def main(_: list[str]) -> None:
-    """Reads the flags, trains, and prints the result."""
+def main(_: list[str]) -> int:
+    """Reads the flags, trains, prints the result, and returns the exit code."""
     training = cli.config_from_flags(TrainingConfig)
     transformer = cli.config_from_flags(TransformerConfig)
     search = cli.config_from_flags(SearchConfig)
     dataset = load_dataset(training.dataset_dir)
+    if open_if_finished(transformer, training, search, dataset):
+        print(format_result(training.run_dir))
+        return 0
 
     # Imported only now: mistakes in flags and data are reported without waiting for TensorFlow.
     start_tensorflow(for_training=training)
     from trainer.runtime.error_messages import explain_dataset_errors, explain_training_errors
     from trainer.training.dry_run import estimate_training
-    from trainer.training.finalize import format_result
     from trainer.training.loop import train
 
     with explain_dataset_errors(dataset), explain_training_errors(training):
         if training.dry_run:
             print(estimate_training(transformer, training, search, dataset))
-        elif train(transformer, training, search, dataset):
-            print(format_result(training.run_dir))
-        else:
-            logging.info("run the same command again to go on")
+            return 0
+        if stopped_by := train(transformer, training, search, dataset):
+            logging.info("unfinished: run the same command again to go on")
+            return _KILLED + stopped_by
+        print(format_result(training.run_dir))
+        return 0
 
 
 if __name__ == "__main__":

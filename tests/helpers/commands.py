@@ -10,6 +10,7 @@ import io
 import logging as standard_logging
 import os
 import runpy
+import signal
 import subprocess
 import sys
 import warnings
@@ -80,15 +81,16 @@ def start(
     """Starts the process `python …` with text pipes and additional environment variables."""
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", **(variables or {})}
     environment.pop("TF_CPP_MIN_LOG_LEVEL", None)  # as users have it: unset
-    return subprocess.Popen(
-        [sys.executable, *map(str, arguments)],
-        cwd=cwd,
-        env=environment,
-        text=True,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
+    with _interruptible():
+        return subprocess.Popen(
+            [sys.executable, *map(str, arguments)],
+            cwd=cwd,
+            env=environment,
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
 
 
 def run_process(
@@ -99,6 +101,16 @@ def run_process(
     stdout, stderr = process.communicate(stdin, timeout=TIMEOUT)
     command = [str(argument) for argument in arguments]
     return subprocess.CompletedProcess(command, process.returncode, stdout, stderr)
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Lets processes receive SIGINT, which they inherit as ignored if tests run under nohup."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from trainer.config import TrainingConfig
 from trainer.runs.checkpoints import list_checkpoints
-from trainer.runs.metrics_log import MetricsWriter
+from trainer.runs.metrics_writer import MetricsWriter
 from trainer.training.callbacks import MetricsLogging
 from trainer.training.checkpointing import Checkpointing
 

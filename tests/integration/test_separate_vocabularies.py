@@ -45,7 +45,8 @@ def run(dataset: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Run:
         average_checkpoints=1,
     )
     transformer = TransformerConfig(num_layers=1, model_dim=16, feed_forward_dim=24, num_heads=2)
-    assert train(transformer, training, SearchConfig(beam_size=2, extra_length=2), dataset)
+    search = SearchConfig(beam_size=2, extra_length=2)
+    assert train(transformer, training, search, dataset) is None
     return load_run(run_dir)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.helpers.commands import REPOSITORY, call, refuse, start, succeed
+from tests.helpers.commands import REPOSITORY, call, refuse, run_process, start, succeed
 from tests.helpers.tiny_run import STEPS, training_flags
 
 
@@ -60,13 +60,17 @@ def test_a_run_killed_at_random_steps_resumes_to_the_same_bits(
     metrics = run_dir / "metrics.jsonl"
     for step in sorted(random.Random(5).sample(range(1, STEPS), 2)):
         process = start("-m", "trainer.task", *flags)
-        while not (metrics.exists() and f'{{"step": {step},' in metrics.read_text()):
+        while not (metrics.exists() and b'{"step": %d,' % step in metrics.read_bytes()):
             assert process.poll() is None, process.communicate()[1]
             time.sleep(0.002)
         process.send_signal(signal.SIGKILL)
         process.communicate()
+        with metrics.open("ab") as file:
+            file.write(b'\xff\xfe{"step": 4\n[]\n{"step": 9, "tr')  # as a power cut may
     assert not (run_dir / "train.json").exists()
-    succeed("trainer.task", *flags)
+    result = call("trainer.task", *flags)
+    assert result.returncode == 0, result.stderr
+    assert "skipped 3 damaged line(s)" in result.stderr
     resumed, uninterrupted = weights(run_dir), weights(trained)
     assert resumed.keys() == uninterrupted.keys()
     for name in uninterrupted:
@@ -75,23 +79,44 @@ def test_a_run_killed_at_random_steps_resumes_to_the_same_bits(
         assert row == expected
 
 
-def test_a_terminated_run_saves_a_checkpoint_and_exits_0(
-    text_dataset: Path, tmp_path: Path
+ENDLESS = ("--train_steps=100000", "--checkpoint_every_steps=0", "--eval_every_steps=0")
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGTERM, 143), pytest.param(signal.SIGINT, 130, marks=pytest.mark.heavy)],
+)
+def test_a_stopped_run_saves_a_checkpoint_and_exits_as_unfinished(
+    text_dataset: Path, tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
-    long = ("--train_steps=100000", "--checkpoint_every_steps=0", "--eval_every_steps=0")
-    process = start("-m", "trainer.task", *training_flags(text_dataset, tmp_path / "run", *long))
+    process = start("-m", "trainer.task", *training_flags(text_dataset, tmp_path / "run", *ENDLESS))
     metrics = tmp_path / "run" / "metrics.jsonl"
     while not (metrics.exists() and metrics.read_text()):
         assert process.poll() is None, process.communicate()[1]
         time.sleep(0.02)
-    process.send_signal(signal.SIGTERM)
+    process.send_signal(number)
     stdout, stderr = process.communicate(timeout=300)
-    assert process.returncode == 0, stderr
-    assert "SIGTERM" in stderr
+    assert process.returncode == code, stderr
+    assert f"stopped by {number.name} with a checkpoint saved" in stderr
     assert "same command again" in stderr
     assert stdout == ""
     (checkpoint,) = (tmp_path / "run" / "checkpoints").iterdir()
     assert json.loads((checkpoint / "checkpoint.json").read_text())["interim"]
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_run_stopped_before_its_first_update_exits_as_unfinished(
+    text_dataset: Path, tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    process = start("-m", "trainer.task", *training_flags(text_dataset, tmp_path / "run", *ENDLESS))
+    assert process.stderr
+    assert any("steps 0 to 100000" in line for line in process.stderr)  # the model is built
+    process.send_signal(number)
+    _, stderr = process.communicate(timeout=300)
+    # A shell shows the exit code of a process that a signal killed as 128 plus its number.
+    assert process.returncode in (code, -number), stderr
+    assert "Traceback" not in stderr
 
 
 def test_a_dry_run_reports_what_training_needs_and_writes_nothing(
@@ -112,9 +137,20 @@ def test_a_finished_run_is_not_modified(trained: Path, text_dataset: Path) -> No
     before = (trained / "train.json").stat().st_mtime_ns
     result = call("trainer.task", *training_flags(text_dataset, trained))
     assert result.returncode == 0
-    assert "is finished" in result.stderr
+    assert result.stderr == f"{trained} is finished: {STEPS} steps\n"
     assert result.stdout.startswith("dev: BLEU ")  # nothing but the result
     assert (trained / "train.json").stat().st_mtime_ns == before
+
+
+def test_a_finished_run_says_so_without_tensorflow(trained: Path, text_dataset: Path) -> None:
+    flags = training_flags(text_dataset, trained, "--train_steps=8")
+    result = run_process("-X", "importtime", "-m", "trainer.task", *flags)
+    assert result.returncode == 0, result.stderr
+    assert f"{trained} is finished: {STEPS} steps, more than --train_steps=8" in result.stderr
+    assert result.stdout.startswith("dev: BLEU ")
+    imported = {line.rpartition("|")[2].strip() for line in result.stderr.splitlines()}
+    assert "trainer.training.completion" in imported
+    assert not imported & {"tensorflow", "keras", "apache_beam"}
 
 
 def test_base_flags_without_data_name_the_command_that_makes_it(tmp_path: Path) -> None:

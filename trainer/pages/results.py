@@ -1,7 +1,6 @@
 """The results of a run: the large figures of its report, and the scores of every test set."""
 
 import dataclasses
-import json
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ from trainer.pages.html import escape, fold, table
 from trainer.runs.checkpoints import list_checkpoints
 from trainer.runs.metrics_log import read_metrics
 from trainer.runs.run_directory import Run
+from trainer.training.completion import read_training_result
 
 _METRICS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER", "paper_bleu": "the paper's BLEU"}
 
@@ -44,9 +44,7 @@ class Training(NamedTuple):
 
 def read_training(run: Run) -> Training:
     """Reads train.json; of an unfinished run, its metrics and its last checkpoint."""
-    path = run.directory / "train.json"
-    if path.exists():
-        result = json.loads(path.read_text("utf-8"))
+    if result := read_training_result(run.directory):
         return Training(
             result["steps"],
             result.get("train_seconds"),

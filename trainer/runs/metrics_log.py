@@ -1,81 +1,93 @@
-"""The metrics log of a run: `metrics.jsonl` and TensorBoard."""
+"""The metrics log of a run, `metrics.jsonl`: one JSON object per line, free of TensorFlow.
 
-import html
+A row holds `step`, `time` in seconds since 1970, and values by name. A power cut may leave anything
+in the file: lines that are not rows are skipped with a warning.
+"""
+
+import functools
 import json
-import math
-import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
-import numpy as np
-import tensorflow as tf
+from absl import logging
 
 from pipeline.common.storage import write_atomically
 
+_NOT_METRICS = {"step", "time"}
 
-class MetricsWriter:
-    """Appends the same scalars to `run_dir/metrics.jsonl` and to TensorBoard.
 
-    Rows of later steps than `first_step`, from a killed session, are removed first, so that
-    `metrics.jsonl` contains each step once. TensorBoard's own files are not changed.
-    """
+class _Row(NamedTuple):
+    """A line of the file and its content."""
 
-    def __init__(self, run_dir: Path, first_step: int) -> None:
-        """Prepares both for a session that continues after `first_step` updates."""
-        self._path = run_dir / "metrics.jsonl"
-        self._path.touch()
-        self._drop_after(first_step)
-        self._summaries = tf.summary.create_file_writer(str(run_dir / "tensorboard"))
+    line: bytes
+    values: dict[str, float]
 
-    def write(self, step: int, values: dict[str, float]) -> None:
-        """Writes one row: `step`, `time` in seconds since 1970, and `values` by name.
 
-        Non-finite values are skipped, because JSON cannot represent them.
-        """
-        values = {name: value for name, value in values.items() if math.isfinite(value)}
-        row = {"step": step, "time": round(time.time(), 3), **values}
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(row) + "\n")
-        with self._summaries.as_default(step=step):
-            for name, value in values.items():
-                tf.summary.scalar(name, value)
+def append_row(run_dir: Path, step: int, values: Mapping[str, float]) -> None:
+    """Appends a row; the values must be finite, because JSON cannot represent others."""
+    row = {"step": step, "time": round(time.time(), 3), **values}
+    with _path(run_dir).open("a", encoding="utf-8") as file:
+        file.write(json.dumps(row) + "\n")
 
-    def write_table(self, step: int, name: str, rows: Sequence[Mapping[str, str]]) -> None:
-        """Writes rows of text by column to TensorBoard."""
-        lines = [" | ".join(rows[0]), " | ".join("---" for _ in rows[0])]
-        lines += [" | ".join(_escape(cell) for cell in row.values()) for row in rows]
-        with self._summaries.as_default(step=step):
-            tf.summary.text(name, "\n".join(lines))
 
-    def write_image(self, step: int, name: str, image: np.ndarray) -> None:
-        """Writes a picture, uint8 `[1, height, width, 1]`, to TensorBoard."""
-        with self._summaries.as_default(step=step):
-            tf.summary.image(name, image)
-
-    def _drop_after(self, step: int) -> None:
-        lines = self._path.read_text("utf-8").splitlines()
-        kept = [line for line in lines if line.endswith("}") and json.loads(line)["step"] <= step]
-        write_atomically(str(self._path), "".join(f"{line}\n" for line in kept).encode())
+def drop_rows_after(run_dir: Path, step: int) -> None:
+    """Removes the rows of later steps and the damaged lines; creates the file if it is missing."""
+    lines = [row.line + b"\n" for row in _read_rows(run_dir) if row.values["step"] <= step]
+    write_atomically(str(_path(run_dir)), b"".join(lines))
 
 
 def read_metric(run_dir: Path, name: str, *, last_step: int | None = None) -> list[float]:
-    """Returns the values of one metric in `metrics.jsonl`, in order, up to `last_step`."""
+    """Returns the values of one metric, in order, up to `last_step`."""
     points = read_metrics(run_dir).get(name, [])
     return [value for step, value in points if last_step is None or step <= last_step]
 
 
 def read_metrics(run_dir: Path) -> dict[str, list[tuple[int, float]]]:
-    """Returns every metric of `metrics.jsonl` by name, as pairs (step, value) in order."""
-    path = run_dir / "metrics.jsonl"
-    lines = path.read_text("utf-8").splitlines() if path.exists() else []
+    """Returns every metric by name, as pairs (step, value) in order."""
     metrics: dict[str, list[tuple[int, float]]] = {}
-    for row in (json.loads(line) for line in lines if line.endswith("}")):
-        for name in row.keys() - {"step", "time"}:
-            metrics.setdefault(name, []).append((row["step"], row[name]))
+    for _, values in _read_rows(run_dir):
+        for name in values.keys() - _NOT_METRICS:
+            metrics.setdefault(name, []).append((int(values["step"]), values[name]))
     return metrics
 
 
-def _escape(cell: str) -> str:
-    """Escapes Markdown and HTML in a table cell."""
-    return html.escape(re.sub(r"([\\`*_{}\[\]#|])", r"\\\1", cell))
+def _read_rows(run_dir: Path) -> list[_Row]:
+    """Reads the rows; warns of damaged lines."""
+    path = _path(run_dir)
+    lines = path.read_bytes().split(b"\n") if path.exists() else []
+    parsed = [(number, line, _parse(line)) for number, line in enumerate(lines, 1) if line]
+    damaged = [number for number, _, values in parsed if values is None]
+    if damaged:
+        _warn_once(path, damaged[0], len(damaged))
+    return [_Row(line, values) for _, line, values in parsed if values is not None]
+
+
+@functools.cache  # several readers of one command find the same lines
+def _warn_once(path: Path, first: int, count: int) -> None:
+    logging.warning(
+        "%s: skipped %d damaged line(s), the first is line %d: expected JSON objects with a step "
+        "and numbers; a power cut or an edit leaves others",
+        path,
+        count,
+        first,
+    )
+
+
+def _parse(line: bytes) -> dict[str, float] | None:
+    """Returns the values of a row; None if the line is not a row."""
+    try:
+        values = json.loads(line.decode("utf-8"))
+    except ValueError:
+        return None
+    is_row = isinstance(values, dict) and type(values.get("step")) is int
+    return values if is_row and all(map(_is_number, values.values())) else None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _path(run_dir: Path) -> Path:
+    return run_dir / "metrics.jsonl"

@@ -13,7 +13,7 @@ import keras
 from keras import ops
 
 from pipeline.common.progress import Progress
-from trainer.runs.metrics_log import MetricsWriter
+from trainer.runs.metrics_writer import MetricsWriter
 from trainer.training.train_step import BatchShape
 
 Logs = dict[str, Any] | None

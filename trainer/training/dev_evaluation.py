@@ -12,9 +12,10 @@ from trainer.evaluation.test_sets import evaluate_bleu, evaluate_loss, sample_tr
 from trainer.inference.sentence_attention import attend_to_sentences, attention_image
 from trainer.inference.translator import Translator
 from trainer.runs.checkpoints import save_best
-from trainer.runs.metrics_log import MetricsWriter
+from trainer.runs.metrics_writer import MetricsWriter
 from trainer.runs.run_directory import Run
 from trainer.training.callbacks import StepCallback
+from trainer.training.completion import count_since_best, should_stop_early
 
 _SAMPLES = 5  # sentences
 
@@ -103,24 +104,3 @@ def show_samples(
     (attended,) = attend_to_sentences(run, translator, [by_length[len(by_length) // 2]])
     for kind in AttentionMaps._fields:
         writer.write_image(step, f"attention/{kind}", attention_image(attended.maps, kind))
-
-
-def should_stop_early(bleu: Sequence[float], config: TrainingConfig) -> bool:
-    """Returns whether BLEU has not improved for `early_stopping_patience` evaluations.
-
-    Args:
-        bleu: of all evaluations so far, in order.
-        config: with the patience; 0 never stops.
-    """
-    patience = config.early_stopping_patience
-    return patience > 0 and count_since_best(bleu) >= patience
-
-
-def count_since_best(bleu: Sequence[float]) -> int:
-    """Counts the evaluations after the first best one.
-
-    Example:
-        >>> count_since_best([20.0, 31.5, 31.5])
-        1
-    """
-    return len(bleu) - 1 - list(bleu).index(max(bleu)) if bleu else 0

@@ -1,5 +1,7 @@
 """A training run, from its first or its resumed update to its scores on dev (§5)."""
 
+import signal
+
 import keras
 import tensorflow as tf
 from absl import logging
@@ -17,24 +19,27 @@ from trainer.data.input_pipeline import (
 from trainer.inference.translator import Translator, make_transformer, make_translator
 from trainer.runs.checkpoint_files import Checkpoint
 from trainer.runs.checkpoints import delete_unfinished, restore_latest
-from trainer.runs.metrics_log import MetricsWriter, read_metric
+from trainer.runs.metrics_log import read_metric
+from trainer.runs.metrics_writer import MetricsWriter
 from trainer.runs.run_directory import Run, lock_run_directory, open_run
 from trainer.runtime.startup import choose_parts_at_once
 from trainer.runtime.strategy import any_worker, is_chief, make_strategy, require_same_step
 from trainer.training.callbacks import MetricsLogging
 from trainer.training.checkpointing import Checkpointing
-from trainer.training.dev_evaluation import (
-    DevEvaluation,
-    evaluate_dev,
-    should_stop_early,
-    show_samples,
-)
-from trainer.training.finalize import finish, finished_steps
+from trainer.training.completion import is_finished, should_stop_early
+from trainer.training.dev_evaluation import DevEvaluation, evaluate_dev, show_samples
+from trainer.training.finalize import finish
 from trainer.training.flops import measure_peak, update_flops
 from trainer.training.learning_rate import LearningRateSchedule
 from trainer.training.loss import smoothing_mass
 from trainer.training.optimizer import Adam
-from trainer.training.stopping import InputWatchdog, StopOnNonFinite, StopOnSignal, StopTogether
+from trainer.training.stopping import (
+    InputWatchdog,
+    StopOnNonFinite,
+    StopOnSignal,
+    StopTogether,
+    agree_on_signal,
+)
 from trainer.training.train_step import TrainingModel
 
 
@@ -43,13 +48,14 @@ def train(
     training: TrainingConfig,
     search: SearchConfig,
     dataset: Dataset,
-) -> bool:
+) -> signal.Signals | None:
     """Trains, averages checkpoints, and scores the average on dev.
 
     Every worker calls it; only the chief writes to the run directory.
 
     Returns:
-        Whether the run is finished; False if a signal stopped it, after saving a checkpoint.
+        None if the run is finished; otherwise the signal that stopped it, after saving a
+        checkpoint: the same on all workers.
 
     Raises:
         UserError: if the run directory holds another run, or the loss is not finite.
@@ -67,11 +73,10 @@ def train(
 
 def _train(
     run: Run, strategy: tf.distribute.Strategy, buckets: list[Bucket], dataset: Dataset
-) -> bool:
+) -> signal.Signals | None:
     training = run.training
-    if steps := finished_steps(run):
-        logging.info("%s is finished: %d steps", run.directory, steps)
-        return True
+    if is_finished(run):
+        return None
     training_model = prepare_training_model(run, strategy)
     checkpoint = restore_latest(run.directory, training_model)
     first_step = checkpoint.step if checkpoint else 0
@@ -81,14 +86,14 @@ def _train(
     translator = make_translator(run, training_model.transformer)
     past_bleu = read_metric(run.directory, "dev/bleu", last_step=first_step)
     ended = first_step >= training.train_steps or should_stop_early(past_bleu, training)
-    if not any_worker(strategy, ended) and not _fit(
-        run, training_model, dataset, buckets, translator, checkpoint
-    ):
-        return False
+    if not any_worker(strategy, ended):
+        stopped_by = _fit(run, training_model, dataset, buckets, translator, checkpoint)
+        if stopped_by:
+            return stopped_by
     if is_chief(strategy):
         finish(run, training_model, translator, dataset)
     any_worker(strategy, False)  # waits for the chief: a worker that exits would disturb it
-    return True
+    return None
 
 
 def make_training_buckets(
@@ -150,8 +155,8 @@ def _fit(
     buckets: list[Bucket],
     translator: Translator,
     checkpoint: Checkpoint | None,
-) -> bool:
-    """Trains up to `train_steps` updates; returns False if a signal stopped it before."""
+) -> signal.Signals | None:
+    """Trains up to `train_steps` updates; returns the signal that stopped it before, if any."""
     config, strategy = run.training, training_model.distribute_strategy
     first_step = checkpoint.step if checkpoint else 0
     stop = StopOnSignal()
@@ -177,9 +182,10 @@ def _fit(
     logging.info(
         "programs traced or compiled: %d, for %d buckets", training_model.programs, len(buckets)
     )
-    if stop.received:
-        logging.info("stopped by %s with a checkpoint saved", stop.received.name)
-    return not any_worker(strategy, stop.received is not None)
+    stopped_by = agree_on_signal(strategy, stop.received)
+    if stopped_by:
+        logging.info("stopped by %s with a checkpoint saved", stopped_by.name)
+    return stopped_by
 
 
 def _make_recorders(

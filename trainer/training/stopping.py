@@ -51,6 +51,14 @@ class StopOnSignal(keras.callbacks.Callback):
         )
 
 
+def agree_on_signal(
+    strategy: tf.distribute.Strategy, received: signal.Signals | None
+) -> signal.Signals | None:
+    """Returns, on all workers, the signal that any received; every worker must call it."""
+    signals = (signal.SIGINT, signal.SIGTERM)
+    return next((number for number in signals if any_worker(strategy, received == number)), None)
+
+
 class StopTogether(keras.callbacks.Callback):
     """Stops all workers after the same update, if a callback of any worker asks for it.
 

@@ -1,105 +1,62 @@
-import json
-import math
-import time
+"""metrics.jsonl is read whatever a power cut has left in it."""
+
 from pathlib import Path
 
-import numpy as np
-import tensorflow as tf
+import pytest
 
-from trainer.runs.metrics_log import MetricsWriter, read_metric
+from trainer.runs.metrics_log import append_row, drop_rows_after, read_metric, read_metrics
 
-
-def rows_of(run_dir: Path) -> list[dict[str, float]]:
-    return [json.loads(line) for line in (run_dir / "metrics.jsonl").read_text().splitlines()]
-
-
-def tensorboard_scalars(run_dir: Path) -> list[tuple[int, str, float]]:
-    files = sorted(str(path) for path in (run_dir / "tensorboard").iterdir())
-    events = [
-        tf.compat.v1.Event.FromString(record)
-        for record in tf.data.TFRecordDataset(files).as_numpy_iterator()
-    ]
-    return [
-        (event.step, value.tag, float(tf.make_ndarray(value.tensor)))
-        for event in events
-        for value in event.summary.value
-    ]
+# What is no row: bytes of no text, of another file, cut off, and JSON of another form.
+DAMAGED = [
+    b'\xff\xfe{"step": 4',
+    b"\x00\x00\x00\x00",
+    b'{"step": 3, "train/lo',
+    b"[]",
+    b"7",
+    b"{}",
+    b'{"step": "3", "train/loss": 1.0}',
+    b'{"step": true, "train/loss": 1.0}',
+    b'{"step": 3, "train/loss": "low"}',
+    b'{"step": 3, "train/loss": null}',
+]
 
 
-def test_a_row_holds_step_time_and_values(tmp_path: Path) -> None:
-    writer = MetricsWriter(tmp_path, 0)
-    writer.write(3, {"train/loss": 2.5, "train/nll": 2.0})
-    (row,) = rows_of(tmp_path)  # readable before the writer is closed
-    assert abs(row.pop("time") - time.time()) < 60
-    assert row == {"step": 3, "train/loss": 2.5, "train/nll": 2.0}
-
-
-def test_a_row_has_numbers_alone(tmp_path: Path) -> None:
-    MetricsWriter(tmp_path, 0).write(3, {"a": math.nan, "b": 2.0, "c": math.inf})
-    (row,) = rows_of(tmp_path)
-    assert row.keys() == {"step", "time", "b"}
-    assert tensorboard_scalars(tmp_path) == [(3, "b", 2.0)]
-
-
-def test_tensorboard_has_the_same_scalars(tmp_path: Path) -> None:
-    writer = MetricsWriter(tmp_path, 0)
-    writer.write(3, {"train/loss": 2.5, "train/nll": 2.0})
-    writer.write(9, {"dev/bleu": 31.25})
-    assert tensorboard_scalars(tmp_path) == [
-        (3, "train/loss", 2.5),
-        (3, "train/nll", 2.0),
-        (9, "dev/bleu", 31.25),
-    ]
-
-
-def test_rows_past_the_resumed_step_are_dropped(tmp_path: Path) -> None:
-    first = MetricsWriter(tmp_path, 0)
-    for step in (2, 4, 6):
-        first.write(step, {"train/loss": float(step)})
-    resumed = MetricsWriter(tmp_path, 4)
-    resumed.write(6, {"train/loss": -6.0})
-    assert [(row["step"], row["train/loss"]) for row in rows_of(tmp_path)] == [
-        (2, 2.0),
-        (4, 4.0),
-        (6, -6.0),
-    ]
-
-
-def test_a_row_that_was_cut_off_is_dropped(tmp_path: Path) -> None:
-    (tmp_path / "metrics.jsonl").write_text('{"step": 2}\n{"step": 3, "train/lo')
-    MetricsWriter(tmp_path, 9).write(4, {"train/loss": 1.0})
-    assert [row["step"] for row in rows_of(tmp_path)] == [2, 4]
-
-
-def test_a_figure_is_read_back_in_order(tmp_path: Path) -> None:
+def test_a_metric_is_read_back_in_order(tmp_path: Path) -> None:
     assert read_metric(tmp_path, "dev/bleu") == []
-    writer = MetricsWriter(tmp_path, 0)
-    for step, values in ((1, {"dev/bleu": 3.0}), (2, {"train/loss": 9.0}), (4, {"dev/bleu": 5.0})):
-        writer.write(step, values)
-    with (tmp_path / "metrics.jsonl").open("a") as file:
-        file.write('{"step": 5, "dev/bl')  # a kill came between
+    append_row(tmp_path, 1, {"dev/bleu": 3.0})
+    append_row(tmp_path, 2, {"train/loss": 9.0})
+    append_row(tmp_path, 4, {"dev/bleu": 5.0})
     assert read_metric(tmp_path, "dev/bleu") == [3.0, 5.0]
     assert read_metric(tmp_path, "dev/bleu", last_step=4) == [3.0, 5.0]
     assert read_metric(tmp_path, "dev/bleu", last_step=3) == [3.0]
+    assert read_metrics(tmp_path) == {"dev/bleu": [(1, 3.0), (4, 5.0)], "train/loss": [(2, 9.0)]}
 
 
-def test_tables_and_pictures_go_to_tensorboard(tmp_path: Path) -> None:
-    writer = MetricsWriter(tmp_path, 0)
-    picture = np.arange(6, dtype=np.uint8).reshape(1, 2, 3, 1)
-    writer.write_table(7, "samples", [{"source": "a | <b> *c*", "target": "d"}])
-    writer.write_image(7, "attention", picture)
-    writer.write(7, {"loss": 1.0})
-    (path,) = (tmp_path / "tensorboard").iterdir()
-    values = {
-        value.tag: value.tensor.string_val
-        for event in tf.compat.v1.train.summary_iterator(str(path))
-        for value in event.summary.value
-    }
-    assert values["samples"][0].decode().splitlines() == [
-        "source | target",
-        "--- | ---",
-        "a \\| &lt;b&gt; \\*c\\* | d",
-    ]
-    width, height, png = values["attention"]
-    assert (int(width), int(height)) == (3, 2)
-    np.testing.assert_array_equal(tf.io.decode_png(png), picture[0])
+@pytest.mark.parametrize("line", DAMAGED)
+@pytest.mark.parametrize("last", [False, True])
+def test_a_damaged_line_is_skipped_with_one_warning_and_removed(
+    tmp_path: Path, line: bytes, last: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "metrics.jsonl"
+    append_row(tmp_path, 1, {"train/loss": 3.0})
+    row = path.read_bytes()
+    path.write_bytes(row + line if last else line + b"\n" + row)
+    for _ in range(2):
+        assert read_metrics(tmp_path) == {"train/loss": [(1, 3.0)]}
+    drop_rows_after(tmp_path, 1)
+    (record,) = caplog.records
+    expected = f"{path}: skipped 1 damaged line(s), the first is line {2 if last else 1}"
+    assert record.getMessage().startswith(expected)
+    assert path.read_bytes() == row
+
+
+def test_rows_of_later_steps_are_removed(tmp_path: Path) -> None:
+    for step in (2, 4, 6):
+        append_row(tmp_path, step, {"train/loss": 1.0})
+    drop_rows_after(tmp_path, 4)
+    assert [step for step, _ in read_metrics(tmp_path)["train/loss"]] == [2, 4]
+
+
+def test_a_new_log_is_an_empty_file(tmp_path: Path) -> None:
+    drop_rows_after(tmp_path, 0)
+    assert (tmp_path / "metrics.jsonl").read_bytes() == b""

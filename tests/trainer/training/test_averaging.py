@@ -3,17 +3,20 @@
 import dataclasses
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from model.transformer import Transformer
+from pipeline.common.errors import UserError
 from trainer.runs.checkpoints import find_checkpoint, save_best, save_checkpoint
 from trainer.runs.run_directory import Run
 from trainer.training import finalize
 from trainer.training.averaging import make_candidates
-from trainer.training.finalize import finish, finished_steps, format_result
+from trainer.training.completion import finished_steps, format_result
+from trainer.training.finalize import finish
 from trainer.training.train_step import TrainingModel
 
 STEPS = (10, 20, 30, 40)
@@ -178,6 +181,29 @@ def test_a_run_that_went_on_after_it_ended_early_is_not_finished(
     assert finished_steps(run) == 40
     save_checkpoint(run.directory, training_model, step=50, train_seconds=9.0, keep=5)
     assert finished_steps(run) is None
+
+
+def test_a_finished_run_names_the_next_command_quoted_for_a_shell(
+    make: Callable[..., tuple[Run, TrainingModel]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO", logger="absl")
+    run, training_model = make(average="none")
+    run = dataclasses.replace(run, directory=run.directory.rename(tmp_path / "my run"))
+    finish_with(run, training_model, monkeypatch, bleu={40.0: 27.0})
+    command = f"python -m trainer.evaluate --run_dir='{tmp_path}/my run'"
+    assert f"Next: {command}" in caplog.messages
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"steps": "many"}', "\x00"])
+def test_a_damaged_result_is_a_users_error(make_run: Callable[..., Run], text: str) -> None:
+    run = make_run()
+    run.directory.mkdir()
+    (run.directory / "train.json").write_text(text)
+    with pytest.raises(UserError, match="train.json cannot be read .*: delete it, then run"):
+        finished_steps(run)
 
 
 def test_the_candidate_of_the_best_bleu_is_kept_and_all_are_told(

@@ -12,7 +12,7 @@ from tests.helpers.scripted_model import (
     fit,
     metrics_logging,
 )
-from trainer.runs.metrics_log import MetricsWriter
+from trainer.runs.metrics_writer import MetricsWriter
 from trainer.training import callbacks
 
 

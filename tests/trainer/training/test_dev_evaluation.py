@@ -15,9 +15,10 @@ from tests.helpers.scripted_model import PLAIN, AfterUpdate, ScriptedModel, fit,
 from trainer.config import TrainingConfig
 from trainer.inference.translator import make_transformer, make_translator
 from trainer.runs.checkpoints import list_best
-from trainer.runs.metrics_log import MetricsWriter
+from trainer.runs.metrics_writer import MetricsWriter
 from trainer.runs.run_directory import Run
-from trainer.training.dev_evaluation import DevEvaluation, count_since_best, show_samples
+from trainer.training.completion import count_since_best
+from trainer.training.dev_evaluation import DevEvaluation, show_samples
 
 
 def rows_of(run_dir: Path) -> list[dict[str, float]]:

@@ -22,9 +22,15 @@ from tests.helpers.scripted_model import (
 )
 from trainer.config import TrainingConfig
 from trainer.runs.checkpoints import list_checkpoints
-from trainer.runs.metrics_log import MetricsWriter
+from trainer.runs.metrics_writer import MetricsWriter
 from trainer.training import stopping
-from trainer.training.stopping import InputWatchdog, StopOnNonFinite, StopOnSignal, StopTogether
+from trainer.training.stopping import (
+    InputWatchdog,
+    StopOnNonFinite,
+    StopOnSignal,
+    StopTogether,
+    agree_on_signal,
+)
 
 NAN = (math.nan, 1.0, 10.0, 10.0, 1.0)
 OVERFLOW = (2.0, math.inf, 10.0, 10.0, 1.0)  # how the scripted model overflows
@@ -86,6 +92,28 @@ def test_a_worker_stops_when_another_wants_to(monkeypatch: pytest.MonkeyPatch) -
     fit(ScriptedModel([PLAIN] * 5), 5, together, AfterUpdate(done.append))
     assert done == [1, 2, 3]
     assert asked == [False] * 3
+
+
+@pytest.mark.parametrize(
+    ("here", "elsewhere", "agreed"),
+    [
+        (None, None, None),
+        (signal.SIGTERM, None, signal.SIGTERM),
+        (None, signal.SIGTERM, signal.SIGTERM),
+        (None, signal.SIGINT, signal.SIGINT),
+        (signal.SIGTERM, signal.SIGINT, signal.SIGINT),
+        (signal.SIGINT, signal.SIGTERM, signal.SIGINT),
+    ],
+)
+def test_all_workers_agree_on_the_signal_that_stopped_them(
+    monkeypatch: pytest.MonkeyPatch,
+    here: signal.Signals | None,
+    elsewhere: signal.Signals | None,
+    agreed: signal.Signals | None,
+) -> None:
+    others = iter([elsewhere == signal.SIGINT, elsewhere == signal.SIGTERM])
+    monkeypatch.setattr(stopping, "any_worker", lambda _, received: received or next(others))
+    assert agree_on_signal(tf.distribute.get_strategy(), here) == agreed
 
 
 @pytest.mark.parametrize(
