@@ -11,7 +11,7 @@ from model import Tensor
 from model.config import TransformerConfig
 from model.kernels.linear import Linear, project_heads, split_heads
 from model.kernels.shapes import sizes
-from model.kernels.tensorflow_ops import matmul
+from model.kernels.tensorflow_ops import matmul, softmax
 from model.sublayers import Dropout
 
 # So low that its exponential is exactly 0: padding has no influence at all.
@@ -32,7 +32,7 @@ def attention_weights(query: Tensor, key: Tensor, attention_mask: Tensor) -> Ten
     query = query * (1.0 / math.sqrt(query.shape[-1]))
     scores = matmul(query, key, transpose_y=True)  # [B, H, T, S]
     scores = ops.where(attention_mask, ops.cast(scores, "float32"), _MASKED_SCORE)
-    return ops.softmax(scores, axis=-1)
+    return softmax(scores)
 
 
 def scaled_dot_product_attention(

@@ -1,4 +1,4 @@
-"""TensorFlow operations beyond `keras.ops`, for speed; other backends use `keras.ops`."""
+"""TensorFlow operations in place of `keras.ops`, mostly for speed; not on other backends."""
 
 from collections.abc import Callable
 from typing import Any
@@ -73,6 +73,18 @@ def matmul(x: Tensor, y: Tensor, *, transpose_y: bool = False) -> Tensor:
     x, y = tf.expand_dims(x, -2), tf.expand_dims(y, -3)  # [..., M, 1, K], [..., 1, K, N]
     product = tf.raw_ops.BatchMatMulV3(x=x, y=y, Tout=x.dtype, adj_y=transpose_y)
     return tf.squeeze(product, -2)  # [..., M, N]
+
+
+def softmax(x: Tensor) -> Tensor:
+    """As `ops.softmax` over the last axis, without its warning about an axis of size 1.
+
+    Attention to a single position, as in a translation of one token, has such an axis.
+    """
+    if keras.backend.backend() != "tensorflow":
+        return ops.softmax(x, axis=-1)
+    import tensorflow as tf
+
+    return tf.nn.softmax(x)
 
 
 def _goes_row_by_row(x: Tensor) -> bool:

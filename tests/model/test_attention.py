@@ -1,3 +1,4 @@
+import warnings
 from typing import Any
 
 import numpy as np
@@ -5,8 +6,10 @@ import pytest
 import tensorflow as tf
 from keras import ops
 
+from model import attention
 from model.attention import MultiHeadAttention, attention_weights, scaled_dot_product_attention
 from model.kernels.linear import find_linears
+from model.kernels.tensorflow_ops import softmax
 from tests.helpers import numpy_reference
 from tests.helpers.small_models import fill_with_waves, numpy, small_config, wave
 
@@ -53,6 +56,14 @@ def test_masked_keys_have_no_influence_at_all(heads: tuple[np.ndarray, ...]) -> 
     assert (numpy(attended) == numpy(changed)).all()
 
 
+def test_attention_to_one_key_gives_no_warning() -> None:
+    query, key = wave(BATCH, HEADS, 1, KEY_DIM), wave(BATCH, HEADS, 1, KEY_DIM, phase=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        weights = attention_weights(query, key, np.ones((1, 1, 1, 1), bool))
+    np.testing.assert_array_equal(numpy(weights), np.ones((BATCH, HEADS, 1, 1)))
+
+
 def test_scores_too_large_for_an_exponential_still_average(
     heads: tuple[np.ndarray, ...],
 ) -> None:
@@ -80,13 +91,13 @@ def test_softmax_is_float32_for_bfloat16_inputs(
     heads: tuple[np.ndarray, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Checks the input: the CPU's kernel rounds only its result, other kernels every sum."""
-    softmax, dtypes = ops.softmax, []
+    dtypes = []
 
-    def recording_softmax(x: Any, axis: int) -> Any:
+    def recording_softmax(x: Any) -> Any:
         dtypes.append(x.dtype)
-        return softmax(x, axis)
+        return softmax(x)
 
-    monkeypatch.setattr(ops, "softmax", recording_softmax)
+    monkeypatch.setattr(attention, "softmax", recording_softmax)
     query, key, value = (ops.cast(x, "bfloat16") for x in heads)
     attended, weights = scaled_dot_product_attention(query, key, value, VISIBLE)
     assert dtypes == ["float32"]
