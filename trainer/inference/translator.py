@@ -21,7 +21,8 @@ from trainer.config import TrainedModel
 from trainer.inference.tokenization import TextOps, count_ids, cut_ids, load_text_ops
 from trainer.runs.checkpoint_files import Checkpoint
 from trainer.runs.checkpoints import find_checkpoint, load_weights
-from trainer.runs.run_directory import Run, check_languages, load_run
+from trainer.runs.run_dataset import check_languages
+from trainer.runs.run_directory import Run, load_run
 
 Tensors = dict[str, tf.Tensor]
 

@@ -10,6 +10,7 @@ import contextlib
 import dataclasses
 import fcntl
 import json
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from model.config import SearchConfig, TransformerConfig
 from pipeline.common import storage
 from pipeline.common.errors import UserError
 from pipeline.common.storage import write_atomically
-from pipeline.dataset.schema import SIDES, Dataset, Vocabulary
+from pipeline.dataset.schema import Dataset, Vocabulary
 from trainer.config import TrainingConfig
 
 
@@ -133,7 +134,13 @@ def configure_run(
     search: SearchConfig,
     dataset: Dataset,
 ) -> Run:
-    """Returns the run that these settings describe, whether or not it exists."""
+    """Returns the run that these settings describe, whether or not it exists.
+
+    A local dataset is recorded by its absolute path, so that commands find it from any directory.
+    """
+    dataset_dir = training.dataset_dir
+    if not storage.is_url(dataset_dir):
+        training = dataclasses.replace(training, dataset_dir=str(Path(dataset_dir).absolute()))
     data = TrainingData(
         fingerprint=dataset.fingerprint,
         source_language=dataset.source_language,
@@ -154,7 +161,7 @@ def load_run(directory: str | Path) -> Run:
     if not path.exists():
         raise UserError(
             f"no run in {directory} (it has no run.json): "
-            f"train one with python -m trainer.task --run_dir={directory} …"
+            f"train one with python -m trainer.task --run_dir={shlex.quote(str(directory))} …"
         )
     try:
         values = json.loads(path.read_text("utf-8"))
@@ -170,41 +177,6 @@ def load_run(directory: str | Path) -> Run:
             f"{path} cannot be read ({error}): expected what this version of Beamformer writes; "
             "use the version that trained the run, or restore the file"
         ) from error
-
-
-def check_languages(run: Run, directory: str | Path, data: TrainingData | Dataset) -> None:
-    """Checks that a dataset, or the data of another run, has the run's languages.
-
-    Args:
-        run: the run.
-        directory: of the dataset or of the other run.
-        data: the languages to check.
-
-    Raises:
-        UserError: if they differ, for example if they are reversed.
-    """
-    received = f"{data.source_language} → {data.target_language}"
-    expected = f"{run.data.source_language} → {run.data.target_language}"
-    if received != expected:
-        raise UserError(
-            f"{directory} is {received}, {run.directory} is {expected}: expected the same of both"
-        )
-
-
-def check_dataset(run: Run, dataset: Dataset) -> None:
-    """Checks that a dataset has the languages and the subwords of the run.
-
-    Raises:
-        UserError: if it has others.
-    """
-    check_languages(run, dataset.directory, dataset)
-    if dataset.vocabularies != run.data.vocabularies:
-        files = dict.fromkeys(str(run.subwords_path(side)) for side in SIDES)
-        sharing = "" if len(files) == 1 else " --shared_vocabulary=false"
-        raise UserError(
-            f"{dataset.directory} has other subwords than {run.directory}: preprocess it with "
-            f"--subwords_model={','.join(files)}{sharing}"
-        )
 
 
 def _make_folder(directory: Path) -> None:
@@ -230,17 +202,30 @@ def _local(directory: str | Path) -> Path:
 
 def _check_same(old: Run, new: Run) -> None:
     """Raises UserError if `new` would not continue what `old` began."""
-    for part in ("transformer", "training", "data"):
-        before, after = getattr(old, part), getattr(new, part)
+    for before, after in ((old.transformer, new.transformer), (old.training, new.training)):
         for field in dataclasses.fields(before):
             was, now = getattr(before, field.name), getattr(after, field.name)
             if was != now and not field.metadata.get("may_change"):
-                what = f"data {field.name}" if part == "data" else f"--{field.name}"
                 raise UserError(
-                    f"{old.directory} holds a run of another configuration: {what} was "
+                    f"{old.directory} holds a run of another configuration: --{field.name} was "
                     f"{was!r}, now {now!r}; set another --run_dir, or the old value "
                     f"(see {old.directory}/flags.txt)"
                 )
+    if old.data != new.data:
+        raise UserError(_describe_other_data(old.training.dataset_dir, new))
+
+
+def _describe_other_data(trained_on: str, new: Run) -> str:
+    received = new.training.dataset_dir
+    if Path(trained_on).absolute() == Path(received):
+        return (
+            f"the dataset of {new.directory} was replaced: {received} is not what the run was "
+            "trained on; restore it, or train on the new one with another --run_dir"
+        )
+    return (
+        f"{new.directory} was trained on another dataset than {received}: set "
+        f"--dataset_dir={shlex.quote(trained_on)}, or another --run_dir"
+    )
 
 
 def _parse_data(values: dict[str, Any]) -> TrainingData:

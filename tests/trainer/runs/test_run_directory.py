@@ -12,7 +12,7 @@ from pipeline.common.errors import UserError
 from pipeline.dataset.schema import Dataset
 from trainer.config import TrainingConfig
 from trainer.runs import run_directory
-from trainer.runs.run_directory import Run, check_dataset, load_run, lock_run_directory, open_run
+from trainer.runs.run_directory import Run, load_run, lock_run_directory, open_run
 
 # Every field has another value than its default, so that a field which is lost would be noticed.
 TRANSFORMER = TransformerConfig(
@@ -51,7 +51,7 @@ SEARCH = SearchConfig(
 
 def make_training(tmp_path: Path, **changes: Any) -> TrainingConfig:
     values: dict[str, Any] = {
-        "dataset_dir": "some/data",
+        "dataset_dir": "/some/data",
         "run_dir": str(tmp_path / "run"),
         "train_steps": 12,
         "tokens_per_batch": 345,
@@ -215,28 +215,6 @@ def test_a_run_keeps_its_own_subwords(tmp_path: Path, tiny_dataset: Dataset) -> 
         assert run.subwords_path(side).read_bytes() == original.read_bytes()
 
 
-def test_a_dataset_of_other_subwords_is_refused_with_how_to_make_one(
-    tmp_path: Path, tiny_dataset: Dataset
-) -> None:
-    run = start(tmp_path, tiny_dataset)
-    check_dataset(run, tiny_dataset)
-    vocabularies = {
-        side: dataclasses.replace(vocabulary, path=f"subwords.{side}.model", sha256="other")
-        for side, vocabulary in tiny_dataset.vocabularies.items()
-    }
-    changed = dataclasses.replace(tiny_dataset, vocabularies=vocabularies)
-    reversed_ = dataclasses.replace(tiny_dataset, source_language="de", target_language="en")
-    with pytest.raises(UserError, match=r"is de → en, .*run is en → de: expected the same"):
-        check_dataset(run, reversed_)
-    with pytest.raises(UserError, match=r"other subwords .*--subwords_model=\S*/subwords.model$"):
-        check_dataset(run, changed)
-    data = dataclasses.replace(run.data, vocabularies=vocabularies)
-    separate = dataclasses.replace(run, data=data)
-    two = r"=\S*source.model,\S*target.model --shared_vocabulary=false$"
-    with pytest.raises(UserError, match=two):
-        check_dataset(separate, tiny_dataset)
-
-
 def test_flags_txt_is_a_flagfile_of_the_same_configuration(
     tmp_path: Path, tiny_dataset: Dataset
 ) -> None:
@@ -262,7 +240,7 @@ def test_a_resumed_run_may_change_what_does_not_alter_its_course(
     start(tmp_path, tiny_dataset)
     changes: dict[str, Any] = {
         "train_steps": 13,
-        "dataset_dir": "moved",
+        "dataset_dir": "/moved",
         "gradient_accumulation": 1,
         "jit_compile": False,
         "nan_policy": "stop",
@@ -326,8 +304,24 @@ def test_a_resumed_run_may_search_otherwise(tmp_path: Path, tiny_dataset: Datase
 def test_a_resumed_run_on_other_data_is_refused(tmp_path: Path, tiny_dataset: Dataset) -> None:
     start(tmp_path, tiny_dataset)
     changed = dataclasses.replace(tiny_dataset, fingerprint="f00")
-    with pytest.raises(UserError, match="data fingerprint was '.*', now 'f00'"):
+    with pytest.raises(UserError, match="run was replaced: /some/data is not what .*; restore it"):
         start(tmp_path, changed)
+    expected = "another dataset than /new: set --dataset_dir=/some/data, or another --run_dir"
+    with pytest.raises(UserError, match=expected):
+        start(tmp_path, changed, dataset_dir="/new")
+    assert load_run(tmp_path / "run").data.fingerprint == tiny_dataset.fingerprint
+
+
+def test_a_dataset_is_recorded_by_its_absolute_path(
+    tmp_path: Path, tiny_dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    start(tmp_path, tiny_dataset, dataset_dir="data/my own")
+    expected = f"{tmp_path}/data/my own"
+    assert load_run(tmp_path / "run").training.dataset_dir == expected
+    assert f"--dataset_dir={expected}\n" in (tmp_path / "run/flags.txt").read_text("utf-8")
+    start(tmp_path, tiny_dataset, dataset_dir="gs://bucket/data")
+    assert load_run(tmp_path / "run").training.dataset_dir == "gs://bucket/data"
 
 
 def test_a_directory_of_something_else_is_refused(tmp_path: Path, tiny_dataset: Dataset) -> None:

@@ -1,0 +1,61 @@
+"""The dataset that a run is used with: where it is, and whether it fits the run."""
+
+import shlex
+from pathlib import Path
+
+from pipeline.common.errors import UserError
+from pipeline.dataset.schema import SIDES, Dataset, load_dataset
+from trainer.runs.run_directory import Run, TrainingData
+
+
+def load_run_dataset(run: Run, dataset_dir: str | None = None) -> Dataset:
+    """Reads the dataset in `dataset_dir`, or, without one, the dataset that a run was trained on.
+
+    Raises:
+        UserError: as `load_dataset`; for the run's dataset it names --dataset_dir.
+    """
+    if dataset_dir:
+        return load_dataset(dataset_dir)
+    try:
+        return load_dataset(run.training.dataset_dir)
+    except UserError as error:
+        raise UserError(
+            f"{run.directory} was trained on {run.training.dataset_dir}: set --dataset_dir if it "
+            f"is elsewhere now ({error})"
+        ) from error
+
+
+def check_languages(run: Run, directory: str | Path, data: TrainingData | Dataset) -> None:
+    """Checks that a dataset, or the data of another run, has the run's languages.
+
+    Args:
+        run: the run.
+        directory: of the dataset or of the other run.
+        data: the languages to check.
+
+    Raises:
+        UserError: if they differ, for example if they are reversed.
+    """
+    received = f"{data.source_language} → {data.target_language}"
+    expected = f"{run.data.source_language} → {run.data.target_language}"
+    if received != expected:
+        raise UserError(
+            f"{directory} is {received}, {run.directory} is {expected}: expected the same of both"
+        )
+
+
+def check_dataset(run: Run, dataset: Dataset) -> None:
+    """Checks that a dataset has the languages and the subwords of the run.
+
+    Raises:
+        UserError: if it has others.
+    """
+    check_languages(run, dataset.directory, dataset)
+    if dataset.vocabularies != run.data.vocabularies:
+        files = dict.fromkeys(str(run.subwords_path(side)) for side in SIDES)
+        models = shlex.quote(",".join(files))
+        sharing = "" if len(files) == 1 else " --shared_vocabulary=false"
+        raise UserError(
+            f"{dataset.directory} has other subwords than {run.directory}: preprocess it with "
+            f"--subwords_model={models}{sharing}"
+        )
