@@ -6,7 +6,7 @@
 
 Prints the scores of each test set and writes evaluation-NAME.json (scores, signatures, confidence
 intervals, scores by length) and evaluation-NAME.jsonl (source, reference, translation and score of
-every sentence) into the run directory.
+every sentence) into the run directory, or into --output_dir.
 """
 
 from model.config import SearchConfig
@@ -26,7 +26,7 @@ def main(_: list[str]) -> None:
     for evaluation in evaluate_run(run, models, search, config):
         # Printed first, in case the disk is full.
         print(format_result(evaluation.result), end="\n\n", flush=True)
-        write_evaluation(run, evaluation)
+        write_evaluation(config.results_dir(run), evaluation)
 
 
 if __name__ == "__main__":

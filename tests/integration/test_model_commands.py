@@ -50,16 +50,19 @@ def test_an_ensemble_is_compared_with_a_baseline_on_several_test_sets(
         *evaluate, f"--run_dir={run_dir}", "--split=dev", f"--baseline_run_dir={baseline_dir}"
     )
     succeed(*evaluate, f"--run_dir={baseline_dir}", "--split=dev,test")
+    output_dir, before = tmp_path / "my results", (run_dir / "evaluation-test.json").read_bytes()
     printed = succeed(
-        *evaluate, f"--run_dir={run_dir}", "--split=dev,test",
+        *evaluate, f"--run_dir={run_dir}", "--split=dev,test", f"--output_dir={output_dir}",
         f"--baseline_run_dir={baseline_dir}", f"--ensemble={trained}", "--tokenize=char",
     )  # fmt: skip
+    assert (run_dir / "evaluation-test.json").read_bytes() == before
+    assert len((output_dir / "evaluation-test.jsonl").read_text().splitlines()) == 12
     assert re.match(r"dev: BLEU \d+\.\d\d \(95 % interval .*\), \d+ sentences\n", printed)
     assert "\n\ntest: BLEU " in printed
     for split in ("dev", "test"):
         baseline, result = (
             json.loads((directory / f"evaluation-{split}.json").read_text())
-            for directory in (baseline_dir, run_dir)
+            for directory in (baseline_dir, output_dir)
         )
         assert result["beside_baseline"]["bleu"]["baseline"] == result["sacrebleu"]
         assert "tok:char" in result["signature"]
@@ -129,6 +132,25 @@ def test_evaluating_on_other_subwords_is_refused(trained: Path, tmp_path: Path) 
     other_dataset = build(configure(tmp_path, "other")).directory
     line = refuse("trainer.evaluate", f"--run_dir={trained}", f"--dataset_dir={other_dataset}")
     assert f"--subwords_model={trained}/subwords.model" in line
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_evaluating(
+    trained: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    output_dir = tmp_path / "file" / "results"
+    line = refuse("trainer.evaluate", f"--run_dir={trained}", f"--output_dir={output_dir}")
+    assert f"cannot write to {output_dir}: Not a directory; set another --output_dir" in line
+
+
+def test_a_moved_dataset_is_refused_with_the_flag_that_finds_it(
+    trained: Path, text_dataset: Path, tmp_path: Path
+) -> None:
+    run_dir = shutil.copytree(trained, tmp_path / "run")
+    path = run_dir / "run.json"
+    path.write_text(path.read_text("utf-8").replace(str(text_dataset), str(tmp_path / "none")))
+    for command in ("trainer.evaluate", "trainer.report"):
+        assert f"{tmp_path / 'none'}: set --dataset_dir" in refuse(command, f"--run_dir={run_dir}")
 
 
 def test_a_refused_translation_leaves_nothing_behind(tmp_path: Path) -> None:

@@ -5,28 +5,35 @@ What is read before TensorFlow starts is read first: a mistake is reported withi
 
 import dataclasses
 import json
+import shlex
+import tempfile
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, NamedTuple
+from pathlib import Path
+from typing import Literal, NamedTuple
 
 from absl import logging
 
 from model.config import SearchConfig
 from pipeline.common.errors import UserError
 from pipeline.common.settings import as_flags, require, require_choice, require_range, setting
-from pipeline.common.storage import write_atomically
+from pipeline.common.storage import is_url, write_atomically
 from pipeline.corpora.catalog import CACHE_DIR, evaluation_part, fetch_part
 from pipeline.corpora.inputs import Text
-from pipeline.dataset.schema import Dataset, load_dataset
+from pipeline.dataset.schema import Dataset
 from trainer.config import TrainedModels
 from trainer.data.raw_text import read_text
 from trainer.evaluation.result import (
     CorpusScores,
     EvaluatedWeights,
     EvaluationResult,
+    TranslatedSentence,
+    format_translations,
+    read_translations,
     result_path,
     translations_path,
 )
-from trainer.runs.run_directory import Run, check_dataset
+from trainer.runs.run_dataset import check_dataset, load_run_dataset
+from trainer.runs.run_directory import Run
 from trainer.runtime.startup import start_tensorflow
 
 
@@ -61,8 +68,13 @@ class EvaluationConfig:
     )
     baseline_run_dir: str | None = setting(
         None,
-        "Run that was evaluated on the same test sets; the significance of the difference is "
-        "tested by paired bootstrap resampling.",
+        "Run that was evaluated on the same test sets, or the output directory of that; the "
+        "significance of the difference is tested by paired bootstrap resampling.",
+    )
+    output_dir: str | None = setting(
+        None,
+        "Directory for evaluation-NAME.json and evaluation-NAME.jsonl; the run directory, where "
+        "trainer.report finds them, if not given.",
     )
 
     def __post_init__(self) -> None:
@@ -74,6 +86,15 @@ class EvaluationConfig:
             "resamples of at least 2, for the significance of the difference",
             as_flags(self, "baseline_run_dir", "resamples"),
         )
+        require(
+            not is_url(self.output_dir or ""),
+            "a folder of a file system; copy what is written there into the store afterwards",
+            as_flags(self, "output_dir"),
+        )
+
+    def results_dir(self, run: Run) -> Path:
+        """Returns where the results go: `output_dir`, by default the run directory."""
+        return Path(self.output_dir) if self.output_dir else run.directory
 
 
 class EvaluationSet(NamedTuple):
@@ -85,10 +106,10 @@ class EvaluationSet(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """A result, and the rows of evaluation-NAME.jsonl: `test_sets.translate_set`'s."""
+    """A result, and the rows of evaluation-NAME.jsonl."""
 
     result: EvaluationResult
-    rows: list[dict[str, Any]]
+    rows: list[TranslatedSentence]
 
 
 def evaluate_run(
@@ -100,14 +121,15 @@ def evaluate_run(
         run: that of `models`, the first of an ensemble.
         models: which weights.
         search: how to translate.
-        config: on what, and how to score.
+        config: on what, how to score, and where the results go.
 
     Raises:
-        UserError: a test set, a baseline's translations or a checkpoint is missing, or the dataset
-            has other subwords than the run.
+        UserError: a test set, a baseline's translations or a checkpoint is missing, the dataset
+            has other subwords than the run, or the results cannot be written.
     """
-    dataset = load_dataset(config.dataset_dir or run.training.dataset_dir)
+    dataset = load_run_dataset(run, config.dataset_dir)
     check_dataset(run, dataset)
+    _require_writable(config.results_dir(run))
     test_sets = {name: _read_test_set(name, dataset, config) for name in config.split}
 
     start_tensorflow(for_search=True)
@@ -129,20 +151,19 @@ def evaluate_run(
             with explain_dataset_errors(dataset):
                 losses = evaluate_loss(translator.models, dataset, name)
         rows = translate_set(translator, test_set.source, test_set.references)
-        translations = [row["translation"] for row in rows]
+        translations = [row.translation for row in rows]
         language = run.data.target_language
         scores = score_translations(test_set, translations, config, language=language)
         yield Evaluation(EvaluationResult(name, len(rows), scores, weights, search, **losses), rows)
 
 
-def write_evaluation(run: Run, evaluation: Evaluation) -> None:
-    """Writes evaluation-NAME.json and evaluation-NAME.jsonl into the run directory."""
+def write_evaluation(directory: Path, evaluation: Evaluation) -> None:
+    """Writes evaluation-NAME.json and evaluation-NAME.jsonl."""
     result, rows = evaluation
-    lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     table = json.dumps(result.to_json(), indent=1) + "\n"
     for path, text in (
-        (translations_path(run.directory, result.split), lines),
-        (result_path(run.directory, result.split), table),
+        (translations_path(directory, result.split), format_translations(rows)),
+        (result_path(directory, result.split), table),
     ):
         write_atomically(str(path), text.encode())
         logging.info("written: %s", path)
@@ -172,6 +193,18 @@ def score_translations(
         resamples=resamples,
     )
     return dataclasses.replace(scores, beside_baseline=beside_baseline)
+
+
+def _require_writable(directory: Path) -> None:
+    """Makes a missing directory, and checks that files can be written there before any work."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+    except OSError as error:
+        raise UserError(
+            f"cannot write to {directory}: {error.strerror}; set another --output_dir"
+        ) from error
 
 
 def _read_test_set(name: str, dataset: Dataset, config: EvaluationConfig) -> EvaluationSet:
@@ -205,11 +238,11 @@ def _read_baseline(run_dir: str, name: str, source: list[str]) -> list[str]:
     if not path.exists():
         raise UserError(
             f"no {path}: evaluate the baseline first with "
-            f"python -m trainer.evaluate --run_dir={run_dir} --split={name}"
+            f"python -m trainer.evaluate --run_dir={shlex.quote(run_dir)} --split={name}"
         )
-    rows = [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
-    if [row["source"] for row in rows] != source:
+    rows = read_translations(path)
+    if [row.source for row in rows] != source:
         raise UserError(
             f"{path} is of another test set than {name} of this dataset: evaluate again"
         )
-    return [row["translation"] for row in rows]
+    return [row.translation for row in rows]

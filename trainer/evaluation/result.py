@@ -1,8 +1,8 @@
-"""The result of an evaluation: what evaluation-NAME.json holds, as a type and as text."""
+"""The files of an evaluation, as types: evaluation-NAME.json and evaluation-NAME.jsonl."""
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -151,14 +151,48 @@ class EvaluationResult:
         )
 
 
-def result_path(run_dir: str | Path, split: str) -> Path:
-    """Returns where a run keeps its result on a test set."""
-    return Path(run_dir) / f"evaluation-{split}.json"
+@dataclasses.dataclass(frozen=True)
+class TranslatedSentence:
+    """A row of evaluation-NAME.jsonl.
+
+    score: log-probability of the translation in nats, divided by the length penalty.
+    """
+
+    source: str
+    reference: str
+    translation: str
+    score: float
 
 
-def translations_path(run_dir: str | Path, split: str) -> Path:
-    """Returns where a run keeps its translations of a test set, one JSON object per line."""
-    return Path(run_dir) / f"evaluation-{split}.jsonl"
+def result_path(directory: str | Path, split: str) -> Path:
+    """Returns where the result on a test set is: in a run directory or an output directory."""
+    return Path(directory) / f"evaluation-{split}.json"
+
+
+def translations_path(directory: str | Path, split: str) -> Path:
+    """Returns where the translations of a test set are, one JSON object per line."""
+    return Path(directory) / f"evaluation-{split}.jsonl"
+
+
+def format_translations(rows: Iterable[TranslatedSentence]) -> str:
+    """Returns the text of evaluation-NAME.jsonl."""
+    values = map(dataclasses.asdict, rows)
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in values)
+
+
+def read_translations(path: Path) -> list[TranslatedSentence]:
+    """Reads evaluation-NAME.jsonl.
+
+    Raises:
+        UserError: it is damaged.
+    """
+    try:
+        lines = path.read_text("utf-8").split("\n")
+        return [TranslatedSentence(**json.loads(line)) for line in lines if line]
+    except (TypeError, ValueError) as error:
+        raise UserError(
+            f"{path} cannot be read ({error}): evaluate again with trainer.evaluate"
+        ) from error
 
 
 def read_result(path: Path) -> EvaluationResult:

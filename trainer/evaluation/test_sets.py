@@ -3,7 +3,6 @@
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import sacrebleu
 import tensorflow as tf
@@ -13,6 +12,7 @@ from model.transformer import Transformer
 from pipeline.dataset.schema import Dataset
 from trainer.data.input_pipeline import Batch, evaluation_batches, make_buckets
 from trainer.data.raw_text import read_text
+from trainer.evaluation.result import TranslatedSentence
 from trainer.inference.batching import translate_all
 from trainer.inference.translator import Translator
 
@@ -74,8 +74,8 @@ def score_bleu(translations: Sequence[str], references: Sequence[str]) -> BleuSc
 
 def evaluate_bleu(
     translator: Translator, dataset: Dataset, split: str, *, sentences: int = 0
-) -> tuple[BleuScore, list[dict[str, Any]]]:
-    """Translates a split and scores it; returns the score and the rows of `translate_set`.
+) -> tuple[BleuScore, list[TranslatedSentence]]:
+    """Translates a split and scores it; returns the score and the translations.
 
     Args:
         translator: translates by beam search.
@@ -85,26 +85,16 @@ def evaluate_bleu(
     """
     source, references = read_text(dataset, split, sentences=sentences)
     rows = translate_set(translator, source, references)
-    return score_bleu([row["translation"] for row in rows], references), rows
+    return score_bleu([row.translation for row in rows], references), rows
 
 
 def translate_set(
     translator: Translator, source: Sequence[str], references: Sequence[str]
-) -> list[dict[str, Any]]:
-    """Translates a test set.
-
-    Returns:
-        a row per sentence: `source`, `reference`, `translation` and `score` (that of
-        `Translator.translate`).
-    """
+) -> list[TranslatedSentence]:
+    """Translates a test set."""
     translations = translate_all(translator.translate, source)
     return [
-        {
-            "source": sentence,
-            "reference": reference,
-            "translation": translation.text,
-            "score": translation.score,
-        }
+        TranslatedSentence(sentence, reference, translation.text, translation.score)
         for sentence, reference, translation in zip(source, references, translations, strict=True)
     ]
 

@@ -15,7 +15,10 @@ from trainer.evaluation.result import (
     LengthBin,
     MetricScore,
     Significance,
+    TranslatedSentence,
+    format_translations,
     read_result,
+    read_translations,
 )
 from trainer.evaluation.summary import format_result
 
@@ -82,6 +85,30 @@ def test_a_file_of_another_form_is_refused(tmp_path: Path, text: str) -> None:
     path.write_text(text)
     with pytest.raises(UserError, match=f"{path} is not a result .*: evaluate again"):
         read_result(path)
+
+
+def test_translations_are_lines_of_json_in_the_order_of_the_fields(tmp_path: Path) -> None:
+    rows = [
+        TranslatedSentence("Yes.", "Ja.", "Jä\u2028", -0.5),
+        TranslatedSentence("", "", "", 0.0),
+    ]
+    text = format_translations(rows)
+    assert text.split("\n") == [
+        '{"source": "Yes.", "reference": "Ja.", "translation": "Jä\u2028", "score": -0.5}',
+        '{"source": "", "reference": "", "translation": "", "score": 0.0}',
+        "",
+    ]
+    path = tmp_path / "evaluation-test.jsonl"
+    path.write_text(text, "utf-8")
+    assert read_translations(path) == rows
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe", b"[]", b'{"source": "Yes."}', b'{"source": "Ye'])
+def test_damaged_translations_are_refused(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "evaluation-test.jsonl"
+    path.write_bytes(data)
+    with pytest.raises(UserError, match=f"{path} cannot be read .*: evaluate again"):
+        read_translations(path)
 
 
 def test_the_text_begins_with_bleu_and_ends_with_how_it_was_made() -> None:

@@ -78,9 +78,9 @@ def test_text_is_read_line_by_line(tiny_dataset: Dataset) -> None:
 def test_bleu_is_of_what_the_translator_says(tiny_dataset: Dataset, translator: Translator) -> None:
     scores, rows = evaluate_bleu(translator, tiny_dataset, "dev", sentences=5)
     source, references = read_text(tiny_dataset, "dev", sentences=5)
-    assert [row["source"] for row in rows] == source
-    assert [row["reference"] for row in rows] == references
-    assert scores == score_bleu([row["translation"] for row in rows], references)
+    assert [row.source for row in rows] == source
+    assert [row.reference for row in rows] == references
+    assert scores == score_bleu([row.translation for row in rows], references)
     single = translator.translate(tf.constant(source[2:3]))
-    assert rows[2]["translation"] == single["translation"].numpy()[0].decode()
-    assert rows[2]["score"] == pytest.approx(float(single["score"][0]), rel=1e-4)
+    assert rows[2].translation == single["translation"].numpy()[0].decode()
+    assert rows[2].score == pytest.approx(float(single["score"][0]), rel=1e-4)
