@@ -12,7 +12,8 @@ TensorFlow Text ops, which TF Serving links. export.json in the directory says w
 from model.config import SearchConfig
 from pipeline.common import cli
 from trainer.config import TrainedModels
-from trainer.exporters.driver import ExportTarget, export_run, format_export
+from trainer.exporters.driver import ExportTarget, export_run
+from trainer.exporters.result import format_result
 from trainer.runs.run_directory import load_run
 
 
@@ -23,8 +24,7 @@ def main(_: list[str]) -> None:
     target.check_models(models)
     run = load_run(models.run_dir)
     search = cli.override_from_flags(run.search)
-    about = export_run(run, models, search, target)
-    print(format_export(target, about))
+    print(format_result(export_run(run, models, search, target)))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from absl import logging
 
@@ -15,6 +15,7 @@ from pipeline.common.errors import UserError
 from pipeline.common.settings import as_flags, require, require_choice, required_setting, setting
 from pipeline.common.storage import write_atomically
 from trainer.config import TrainedModels
+from trainer.exporters.result import ExportResult
 from trainer.runs.checkpoint_files import Checkpoint
 from trainer.runs.run_directory import Run
 from trainer.runtime.startup import start_tensorflow
@@ -67,7 +68,7 @@ class ExportTarget:
 
 def export_run(
     run: Run, models: TrainedModels, search: SearchConfig, target: ExportTarget
-) -> dict[str, Any]:
+) -> ExportResult:
     """Writes a model to `target.output_dir`, which appears as a whole, and export.json within.
 
     Args:
@@ -77,8 +78,7 @@ def export_run(
         target: where to, and the format.
 
     Returns:
-        the content of export.json: the path under the name of the format, `bytes`, the weights and
-        the search.
+        the content of export.json.
 
     Raises:
         UserError: the directory holds something else, or the format cannot express the model.
@@ -87,34 +87,24 @@ def export_run(
     temporary = _reserve(output_dir)
     checkpoint = _write_model(run, models, search, target, temporary)
     size = sum(path.stat().st_size for path in temporary.rglob("*") if path.is_file())
-    about = {
-        target.format: str(output_dir),
-        "weights": target.weights,
-        "bytes": size,
-        "run_dir": models.run_dir,
-        "ensemble": list(models.ensemble),
-        "step": checkpoint.step,
-        "averaged_steps": list(checkpoint.sources),
-        "source_language": run.data.source_language,
-        "target_language": run.data.target_language,
-        **dataclasses.asdict(search),
-    }
-    write_atomically(str(temporary / _EXPORT_FILE), (json.dumps(about, indent=1) + "\n").encode())
+    result = ExportResult(
+        format=target.format,
+        output_dir=str(output_dir),
+        weights=target.weights,
+        bytes=size,
+        run_dir=models.run_dir,
+        ensemble=models.ensemble,
+        step=checkpoint.step,
+        averaged_steps=tuple(checkpoint.sources),
+        source_language=run.data.source_language,
+        target_language=run.data.target_language,
+        search=search,
+    )
+    text = json.dumps(result.to_json(), indent=1) + "\n"
+    write_atomically(str(temporary / _EXPORT_FILE), text.encode())
     shutil.rmtree(output_dir, ignore_errors=True)
     os.replace(temporary, output_dir)
-    return about
-
-
-def format_export(target: ExportTarget, about: dict[str, Any]) -> str:
-    """Returns what was written, its size, and how to use it."""
-    lines = [
-        f"{target.format} written: {target.output_dir}, {about['bytes'] / 1e6:.1f} MB, "
-        f"{target.weights}"
-    ]
-    if target.format == "saved_model":
-        command = f"python -m trainer.translate --saved_model={target.output_dir}"
-        lines.append(f"next: {command} < sentences.txt")
-    return "\n".join(lines)
+    return result
 
 
 def _reserve(output_dir: Path) -> Path:

@@ -1,4 +1,4 @@
-"""What an export checks before it starts, and what it prints."""
+"""What an export checks before it starts."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.common.errors import UserError
 from trainer.config import TrainedModels
-from trainer.exporters.driver import ExportTarget, export_run, format_export
+from trainer.exporters.driver import ExportTarget, export_run
 from trainer.runs.run_directory import Run
 
 
@@ -27,19 +27,3 @@ def test_only_a_saved_model_holds_an_ensemble() -> None:
     ExportTarget("out", "ctranslate2").check_models(TrainedModels())
     with pytest.raises(UserError, match="received --ensemble and --format=ctranslate2"):
         ExportTarget("out", "ctranslate2").check_models(models)
-
-
-@pytest.mark.parametrize(
-    ("format", "expected"),
-    [
-        (
-            "saved_model",
-            "saved_model written: out/1, 12.3 MB, float16\n"
-            "next: python -m trainer.translate --saved_model=out/1 < sentences.txt",
-        ),
-        ("ctranslate2", "ctranslate2 written: out/1, 12.3 MB, float16"),
-    ],
-)
-def test_the_headline_says_what_was_written_and_its_size(format: str, expected: str) -> None:
-    target = ExportTarget("out/1", format, "float16")  # type: ignore[arg-type]
-    assert format_export(target, {"bytes": 12_345_678}) == expected
