@@ -5,6 +5,9 @@ from typing import Literal
 
 from model.settings import as_flags, require, require_choice, require_range, setting
 
+# Time and memory grow with the width: each hypothesis has keys and values of every position.
+_MAX_BEAM_SIZE = 256
+
 
 @dataclasses.dataclass(frozen=True)
 class TransformerConfig:
@@ -106,8 +109,8 @@ class SearchConfig:
 
     beam_size: int = setting(
         4,
-        "Hypotheses kept for each sentence (§6.1), 1 for greedy search; with a temperature, "
-        "samples drawn for each sentence.",
+        "Hypotheses kept for each sentence (§6.1), 1 for greedy search, at most 256; with a "
+        "temperature, samples drawn for each sentence.",
     )
     n_best: int = setting(
         1,
@@ -162,12 +165,18 @@ class SearchConfig:
     )
 
     def __post_init__(self) -> None:
-        require_range(self, "beam_size", "n_best", "min_length", at_least=1)
+        require_range(self, "beam_size", at_least=1, at_most=_MAX_BEAM_SIZE)
+        require_range(self, "n_best", "min_length", at_least=1)
         require_range(self, "max_source_length", at_least=2)  # a token and the end symbol
         require_range(self, "length_penalty", "coverage_penalty", "extra_length", at_least=0)
         require_range(self, "no_repeat_ngram", "temperature", "top_k", at_least=0)
         require_range(self, "top_p", above=0, at_most=1)
         require_choice(self, "length_penalty_form")
+        require(
+            self.min_length <= self.max_source_length + self.extra_length,
+            "min_length of at most their sum, the longest translation",
+            as_flags(self, "min_length", "max_source_length", "extra_length"),
+        )
         require(
             self.n_best <= self.beam_size,
             "n_best of at most beam_size",

@@ -9,7 +9,7 @@ log-probability.
 
 from model.config import SearchConfig
 from pipeline.common import cli
-from trainer.bulk_translation.score_files import ScoredText, score_files
+from trainer.bulk_translation.score_files import SEARCH_SETTINGS, ScoredText, score_files
 from trainer.config import TrainedModels
 from trainer.runs.run_directory import load_run
 
@@ -24,6 +24,7 @@ def main(_: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    for config in (TrainedModels, ScoredText, SearchConfig):
+    for config in (TrainedModels, ScoredText):
         cli.define_flags(config)
+    cli.define_flags(SearchConfig, only=SEARCH_SETTINGS)
     cli.run(main)

@@ -13,7 +13,7 @@ import os
 import sys
 import types
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeVar
 
 from absl import app, flags, logging
@@ -29,7 +29,12 @@ _PARSERS: dict[type, Callable[[], flags.ArgumentParser]] = {
 }
 
 
-def define_flags(config_class: type, flag_values: flags.FlagValues = flags.FLAGS) -> None:
+def define_flags(
+    config_class: type,
+    flag_values: flags.FlagValues = flags.FLAGS,
+    *,
+    only: Collection[str] | None = None,
+) -> None:
     """Defines one flag for each field of a configuration dataclass.
 
     Args:
@@ -38,9 +43,12 @@ def define_flags(config_class: type, flag_values: flags.FlagValues = flags.FLAGS
             without a default makes a required flag. A field that is itself such a dataclass
             stands for its flags, which are a group of their own in `--help`.
         flag_values: where the flags are defined.
+        only: names of the fields, for a command that reads no others; all by default.
     """
     hints = typing.get_type_hints(config_class)
     for field in dataclasses.fields(config_class):
+        if only is not None and field.name not in only:
+            continue
         if dataclasses.is_dataclass(hints[field.name]):
             define_flags(hints[field.name], flag_values)
         else:
@@ -89,7 +97,7 @@ def override_from_flags(config: Config, flag_values: flags.FlagValues = flags.FL
 def given_flags(config_class: type, flag_values: flags.FlagValues = flags.FLAGS) -> list[str]:
     """Returns the names of a configuration's flags that were given on the command line."""
     names = [field.name for field in dataclasses.fields(config_class)]
-    return [name for name in names if flag_values[name].present]
+    return [name for name in names if name in flag_values and flag_values[name].present]
 
 
 def run(

@@ -58,17 +58,18 @@ def require_range(
     at_most: float = math.inf,
     below: float = math.inf,
 ) -> None:
-    """Checks that fields hold numbers within bounds; NaN never does.
+    """Checks that fields hold finite numbers within bounds.
 
     Raises:
         ValueError: as `require`.
     """
     bounds = {"above": above, "at least": at_least, "at most": at_most, "below": below}
-    finite = [f"{words} {bound}" for words, bound in bounds.items() if math.isfinite(bound)]
+    limits = [f"{words} {bound}" for words, bound in bounds.items() if math.isfinite(bound)]
     for name in names:
         value = getattr(config, name)
         is_within = above < value < below and at_least <= value <= at_most
-        require(is_within, " and ".join(finite), as_flags(config, name))
+        expected = limits if math.isfinite(value) else [*limits, "finite"]
+        require(is_within, " and ".join(expected), as_flags(config, name))
 
 
 def require_choice(config: object, *names: str) -> None:

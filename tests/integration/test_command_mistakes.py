@@ -1,5 +1,7 @@
 """What every command says to a mistake, and to `--help`."""
 
+import re
+
 import pytest
 
 from tests.helpers.commands import one_line_error, refuse, run_process, succeed
@@ -47,14 +49,22 @@ def test_a_process_that_refuses_prints_one_line() -> None:
     assert "no run in runs/none" in line
 
 
-@pytest.mark.parametrize(
-    "name", ["task", "evaluate", "score", "translate", "export", "report", "attention"]
-)
+@pytest.mark.parametrize("name", ["task", "evaluate", "translate", "export", "report", "attention"])
 def test_help_teaches_every_flag(name: str) -> None:
     text = succeed(f"trainer.{name}", "--help")
     assert f"Usage: python -m trainer.{name}" in text
     assert "--beam_size=N" in text
     assert "(default: 4)" in text
+
+
+def test_help_of_score_teaches_no_flag_of_search() -> None:
+    text = succeed("trainer.score", "--help")
+    assert {"length_penalty", "max_source_length", "source_file"} <= _flags_in(text)
+    assert not {"beam_size", "min_length", "temperature"} & _flags_in(text)
+
+
+def _flags_in(text: str) -> set[str]:
+    return set(re.findall(r"^  --([a-z_]+)=", text, re.MULTILINE))
 
 
 def test_help_of_a_process_is_the_same() -> None:

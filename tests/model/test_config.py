@@ -76,6 +76,11 @@ def test_impossible_architectures_are_refused(values: dict[str, Any], message: s
         ({"top_p": 0.9}, "--top_p=0.9 with --temperature=0.0: expected a temperature above 0"),
         ({"length_penalty_form": "wu"}, "received --length_penalty_form=wu: .* gnmt or power"),
         ({"beam_size": 0}, "received --beam_size=0: expected at least 1"),
+        ({"beam_size": 257}, "received --beam_size=257: expected at least 1 and at most 256"),
+        (
+            {"min_length": 27, "max_source_length": 20, "extra_length": 6},
+            "--min_length=27 with --max_source_length=20 with --extra_length=6: .* at most their",
+        ),
         ({"length_penalty": -0.6}, "received --length_penalty=-0.6: expected at least 0"),
         ({"extra_length": -1}, "received --extra_length=-1: expected at least 0"),
     ],
@@ -83,6 +88,10 @@ def test_impossible_architectures_are_refused(values: dict[str, Any], message: s
 def test_impossible_searches_are_refused(values: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         SearchConfig(**values)
+
+
+def test_extreme_searches_are_accepted() -> None:
+    SearchConfig(beam_size=256, min_length=26, max_source_length=20, extra_length=6)
 
 
 def test_configurations_cannot_change() -> None:

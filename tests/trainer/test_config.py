@@ -187,6 +187,10 @@ def test_recipe_paper_reverts_recipe_t2t() -> None:
         ({"gradient_accumulation": 0}, "received --gradient_accumulation=0: expected at least 1"),
         ({"max_skipped_steps": 0}, "received --max_skipped_steps=0: expected at least 1"),
         ({"learning_rate_scale": 0.0}, "received --learning_rate_scale=0.0: expected above 0"),
+        (
+            {"learning_rate_scale": float("inf")},
+            "received --learning_rate_scale=inf: expected above 0 and finite",
+        ),
         ({"adam_epsilon": 0.0}, "received --adam_epsilon=0.0: expected above 0"),
         ({"adam_beta_1": 1.0}, "received --adam_beta_1=1.0: expected at least 0 and below 1"),
         ({"adam_beta_2": -0.1}, "received --adam_beta_2=-0.1: expected at least 0 and below 1"),

@@ -13,6 +13,8 @@ from trainer.config import TrainedModels
 from trainer.runs.run_directory import Run
 from trainer.runtime.startup import start_tensorflow
 
+# What scoring reads of a `SearchConfig`.
+SEARCH_SETTINGS = ("length_penalty", "length_penalty_form", "max_source_length")
 _BLOCK_LINES = 2_000  # read at a time
 
 
@@ -31,7 +33,7 @@ def score_files(run: Run, models: TrainedModels, search: SearchConfig, files: Sc
     Args:
         run: that of `models`, the first of an ensemble.
         models: which weights.
-        search: its length penalty divides the log-probabilities.
+        search: its `SEARCH_SETTINGS` are used: the length penalty divides the log-probabilities.
         files: what to score.
 
     Raises:

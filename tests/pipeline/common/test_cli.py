@@ -53,6 +53,14 @@ def test_without_arguments_the_flags_give_the_dataclass_defaults(values: flags.F
     assert cli.config_from_flags(Bakery, values) == Bakery()
 
 
+def test_a_command_may_take_some_flags_of_a_configuration_only() -> None:
+    values = flags.FlagValues()
+    cli.define_flags(Bakery, values, only=("loaves", "names"))
+    assert flag_help.our_flags(values) == ["loaves", "names"]
+    cli.parse(["bake", "--loaves=5"], values)
+    assert cli.override_from_flags(Bakery(salt=0.5), values) == Bakery(loaves=5, salt=0.5)
+
+
 def test_a_field_without_default_is_a_required_flag() -> None:
     values = flags.FlagValues()
     cli.define_flags(Street, values)

@@ -76,7 +76,9 @@ def test_several_values_are_shown_together() -> None:
         ({"above": 0}, [0.1], [0, -1], "above 0"),
         ({"at_most": 1}, [1, -5], [1.1], "at most 1"),
         ({"below": 1}, [0.9], [1, 2], "below 1"),
-        ({"at_least": 0, "below": 1}, [0, 0.9], [-0.1, 1, math.nan], "at least 0 and below 1"),
+        ({"at_least": 0, "below": 1}, [0, 0.9], [-0.1, 1], "at least 0 and below 1"),
+        ({"at_least": 0}, [9], [math.nan, math.inf], "at least 0 and finite"),
+        ({"above": 0}, [9], [math.nan, math.inf], "above 0 and finite"),
         ({"above": 0, "at_most": 1}, [0.1, 1], [0, 1.1], "above 0 and at most 1"),
     ],
 )
