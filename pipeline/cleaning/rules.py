@@ -17,7 +17,7 @@ from pipeline.cleaning.language_id import (
     load_identifier,
 )
 from pipeline.cleaning.scripts import script_share, scripts_of
-from pipeline.common.settings import require_range, setting
+from pipeline.common.settings import as_flags, require, require_range, setting
 
 # Counters of the data card.
 UNDECODABLE = "undecodable"
@@ -90,7 +90,11 @@ class CleaningConfig:
     drop_overlap: bool = setting(True, "Drop pairs that also occur in the given dev or test files.")
 
     def __post_init__(self) -> None:
-        require_range(self, "max_length_ratio", at_least=0)
+        require(
+            self.max_length_ratio == 0 or self.max_length_ratio >= 1,
+            "at least 1, the ratio of equally long sides, or 0 to keep all",
+            as_flags(self, "max_length_ratio"),
+        )
         require_range(self, "min_script_share", at_least=0, at_most=1)
 
 

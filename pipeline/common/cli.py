@@ -5,11 +5,14 @@ point makes the same three calls: `define_flags` for each dataclass it reads, `r
 `config_from_flags` inside `main`.
 """
 
+import contextlib
 import dataclasses
 import difflib
 import errno
+import io
 import logging as standard_logging
 import os
+import re
 import sys
 import types
 import typing
@@ -143,15 +146,22 @@ def parse(
     """Parses `argv` into `flag_values`; returns the program name and the remaining arguments.
 
     Raises:
-        UserError: an unknown flag, a value of the wrong type, a flagfile that cannot be opened.
+        UserError: an unknown flag, a value of the wrong type, a flagfile that cannot be opened or
+          includes itself.
     """
     if {"--help", "-h", "-help", "--helpshort"}.intersection(argv):
         print(flag_help.format_help(flag_values))
         sys.exit(0)
+    printed = io.StringIO()
     try:
-        rest = flag_values(argv, known_only=True)
+        with contextlib.redirect_stderr(printed):
+            rest = flag_values(argv, known_only=True)
     except (flags.Error, ValueError) as error:
         raise UserError(f"{str(error).removeprefix('ERROR:: ')}; --help lists them all") from error
+    circle = re.search(r"circular flagfile dependency.*: (.*)", printed.getvalue())
+    if circle:  # absl only warns
+        raise UserError(f"flagfile {circle[1]} includes itself: remove the --flagfile that does so")
+    sys.stderr.write(printed.getvalue())
     if len(rest) > 1 and not allow_unknown:
         refuse_unknown(rest[1], flag_help.our_flags(flag_values))
     return rest

@@ -164,7 +164,19 @@ def _cut_text(text: Text, block_lines: int, prefix: str, digest: _Digest) -> lis
             path = f"{prefix}-{number:05d}.txt"
             span = _write_span(path, chunk.data, text.name, span.first_line)
         spans.append((chunk.lines, span))
+    if sum(count for count, _ in spans) == 1:
+        _refuse_carriage_returns(chunk.data, text.name)
     return spans
+
+
+def _refuse_carriage_returns(line: bytes, name: str) -> None:
+    """Raises UserError if a text's only line has carriage returns inside: old Mac line ends."""
+    lines = line.rstrip(b"\r\n").count(b"\r") + 1
+    if lines > 1:
+        raise UserError(
+            f"{name} has one line of {len(line):,} bytes with carriage returns only, {lines:,} old "
+            r"Mac lines: expected line feeds; convert it, such as with tr '\r' '\n' < FILE"
+        )
 
 
 def _cut_table(table: PairTable, block_lines: int, prefix: str, digest: _Digest) -> list[_Cut]:
@@ -183,6 +195,8 @@ def _cut_table(table: PairTable, block_lines: int, prefix: str, digest: _Digest)
         first_row += len(pairs)
     if not cut:
         raise UserError(f"{table.name} is empty: expected at least one pair")
+    if first_row == 2:
+        _refuse_carriage_returns(data, table.name)
     return cut
 
 

@@ -9,6 +9,7 @@ directory without it, and find shards by the manifest, never by a glob.
 import dataclasses
 import hashlib
 import json
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -217,14 +218,15 @@ def _split(values: dict[str, Any]) -> Split:
 
 
 def _incomplete(directory: str) -> UserError:
+    command = f"{_COMMAND}{shlex.quote(directory)}"
     if not storage.entries(directory):
         return UserError(
-            f"no dataset at {directory}: make it with {_COMMAND}{directory} and a corpus, "
+            f"no dataset at {directory}: make it with {command} and a corpus, "
             "--dataset=NAME or --source_files=… --target_files=… (neither: the built-in one)"
         )
     return UserError(
         f"the dataset at {directory} has no {COMPLETED}: its preprocessing was interrupted or "
-        f"is still running; run {_COMMAND}{directory} again, with the same flags, to finish it"
+        f"is still running; run {command} again, with the same flags, to finish it"
     )
 
 

@@ -75,7 +75,8 @@ def test_every_rule_can_be_tried_with_its_usual_limit() -> None:
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ({"max_length_ratio": -1.0}, "received --max_length_ratio=-1.0: expected at least 0"),
+        ({"max_length_ratio": -1.0}, "received --max_length_ratio=-1.0: expected at least 1"),
+        ({"max_length_ratio": 0.5}, "received --max_length_ratio=0.5: expected at least 1"),
         ({"min_script_share": 1.5}, "received --min_script_share=1.5: expected at least 0 and at"),
         (
             {"min_script_share": -0.5},

@@ -1,6 +1,7 @@
 import dataclasses
 import subprocess
 import sys
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -87,6 +88,28 @@ def test_a_wrong_command_line_is_explained(
     with pytest.raises(UserError) as error:
         cli.parse(["bake", argument], values)
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize("through", [["a"], ["a", "b"]])
+def test_a_flagfile_that_includes_itself_is_refused(
+    values: flags.FlagValues,
+    through: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name, included in zip(through, [*through[1:], "a"], strict=True):
+        (tmp_path / name).write_text(f"--loaves=1\n--flagfile={tmp_path / included}\n")
+    with pytest.raises(UserError, match="/a includes itself: remove the --flagfile"):
+        cli.parse(["bake", f"--flagfile={tmp_path / 'a'}"], values)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_flagfile_may_be_included_twice(values: flags.FlagValues, tmp_path: Path) -> None:
+    (tmp_path / "base").write_text("--loaves=1\n")
+    for name in ("a", "b"):
+        (tmp_path / name).write_text(f"--flagfile={tmp_path / 'base'}\n")
+    cli.parse(["bake", f"--flagfile={tmp_path / 'a'}", f"--flagfile={tmp_path / 'b'}"], values)
+    assert cli.config_from_flags(Bakery, values).loaves == 1
 
 
 def test_a_refused_value_is_the_users_mistake(values: flags.FlagValues) -> None:

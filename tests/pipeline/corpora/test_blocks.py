@@ -108,6 +108,27 @@ def test_a_broken_gzip_file_is_named(tmp_path: Path) -> None:
         cut_blocks("train", texts, 9, str(tmp_path))
 
 
+def test_old_mac_line_ends_are_named(tmp_path: Path) -> None:
+    source = write(tmp_path / "s.gz", b"one\rtwo\rthree\r\n")
+    target = write(tmp_path / "t", b"eins\nzwei\ndrei\n")
+    expected = (
+        r"s\.gz has one line of 15 bytes with carriage returns only, 3 old Mac lines: "
+        r"expected line feeds; convert it, such as with tr '\\r' '\\n'"
+    )
+    with pytest.raises(UserError, match=expected):
+        cut_blocks("train", file_texts([source], [target]), 9, str(tmp_path))
+    table = table_of(tmp_path / "x.tsv", "one\teins\rtwo\tzwei\r")
+    with pytest.raises(UserError, match=r"x\.tsv has one line of 9 bytes with carriage returns"):
+        cut_blocks("train", table, 9, str(tmp_path))
+
+
+@pytest.mark.parametrize("data", [b"one\r\n", b"one\r", b"one\r\ntwo\rthree\r\n"])
+def test_carriage_returns_beside_line_feeds_are_accepted(tmp_path: Path, data: bytes) -> None:
+    text = write(tmp_path / "s", data)
+    blocks, _ = cut_blocks("train", file_texts([text], [text]), 9, str(tmp_path))
+    assert read_span(blocks[0].source)[0] == "one"
+
+
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no file .*nowhere.en"):
         cut_blocks("train", file_texts(["nowhere.en"], ["nowhere.de"]), 9, str(tmp_path))
