@@ -5,7 +5,9 @@ number of blocks and the engine. Their raw text is written to the dataset direct
 does not need the corpus.
 """
 
+import dataclasses
 import heapq
+import itertools
 from collections.abc import Sequence
 
 from pipeline.common import storage
@@ -19,6 +21,12 @@ from pipeline.stages.pair_files import read_clean_pairs, write_clean_pairs
 LARGEST_SHARE = 20  # at most one pair in 20 is held out for each of dev and test
 
 
+def count_candidates(splits: int, holdout_pairs: int) -> int:
+    """Returns how many sentences to choose from: fewer than 20 are each over 5 % of the corpus."""
+    wanted = splits * holdout_pairs
+    return wanted + LARGEST_SHARE if wanted else 0
+
+
 def choose_heldout_pairs(
     blocks: Sequence[Block],
     cleaned: Sequence[CleanReport],
@@ -29,6 +37,9 @@ def choose_heldout_pairs(
 ) -> dict[str, list[Pair]]:
     """Selects the pairs with the smallest sentence keys and assigns them to the splits in order.
 
+    Training must not see a held-out sentence, so it loses all copies: these count for the largest
+    share too, and a sentence that alone exceeds it stays in training.
+
     Example: 2 pairs for each of dev and test, where the four smallest keys of the corpus are
     03, 0a, 11 and 1f: dev gets the pairs of 03 and 0a, test those of 11 and 1f.
 
@@ -37,31 +48,45 @@ def choose_heldout_pairs(
         cleaned: reports of `CleanPairs` about these blocks.
         pairs_folder: output folder of `CleanPairs`.
         splits: splits without inputs.
-        holdout_pairs: pairs wanted for each split; fewer if they would be over 5 % of the corpus.
+        holdout_pairs: pairs wanted for each split; fewer if the training text would lose over 5 %
+          of its pairs, but at least one if it has more pairs than there are splits to fill.
     """
     kept = sum(report.kept for report in cleaned)
-    split_pairs = min(holdout_pairs, kept // LARGEST_SHARE)
-    places = _find_smallest_keys(blocks, pairs_folder, split_pairs * len(splits))
-    pairs = _read_places(blocks, pairs_folder, places)
+    largest = max(kept // LARGEST_SHARE, 1 if kept > len(splits) else 0)
+    count = count_candidates(len(splits), holdout_pairs)
+    candidates = _find_smallest_keys(blocks, pairs_folder, count)
+    fitting = [candidate for candidate in candidates if candidate.copies <= largest]
+    counts: list[int] = []
+    for _ in splits:
+        split_candidates = fitting[sum(counts) :][:holdout_pairs]
+        totals = itertools.accumulate(candidate.copies for candidate in split_candidates)
+        counts.append(sum(total <= largest for total in totals))
+    places = [candidate.place for candidate in fitting[: sum(counts)]]
+    pairs = iter(_read_places(blocks, pairs_folder, places))
     return {
-        split: pairs[index * split_pairs : (index + 1) * split_pairs]
-        for index, split in enumerate(splits)
+        split: list(itertools.islice(pairs, count))
+        for split, count in zip(splits, counts, strict=True)
     }
 
 
-def _find_smallest_keys(
-    blocks: Sequence[Block], pairs_folder: str, count: int
-) -> list[tuple[int, int]]:
-    """Returns (block, row) of the `count` smallest keys in the corpus, in the order of the keys.
+@dataclasses.dataclass
+class _Candidate:
+    """A source sentence: (block, row) of its first pair, and the number of its pairs."""
 
-    Memory is bounded by `count` keys and the candidates of one block. A repeated key stands for its
-    first occurrence.
+    place: tuple[int, int]
+    copies: int = 0
+
+
+def _find_smallest_keys(blocks: Sequence[Block], pairs_folder: str, count: int) -> list[_Candidate]:
+    """Returns the sentences with the `count` smallest keys in the corpus, in the order of the keys.
+
+    Memory is bounded by `count` keys and the candidates of one block.
     """
-    smallest: dict[str, tuple[int, int]] = {}  # key → place
+    smallest: dict[str, _Candidate] = {}  # by key
     for index, block in enumerate(blocks if count else ()):
-        for key, row in read_candidates(pairs_folder, block.name):
-            smallest.setdefault(key, (index, row))
-        smallest = dict(heapq.nsmallest(count, smallest.items()))
+        for key, row, copies in read_candidates(pairs_folder, block.name):
+            smallest.setdefault(key, _Candidate((index, row))).copies += copies
+        smallest = {key: smallest[key] for key in heapq.nsmallest(count, smallest)}
     return list(smallest.values())
 
 

@@ -86,14 +86,17 @@ class CleanPairs:
         return pairs, dict(dropped)
 
     def _write_candidates(self, block: Block, pairs: Sequence[Pair]) -> None:
-        first_rows: dict[str, int] = {}  # by sentence key: a repeated source counts once
+        first_rows: dict[str, int] = {}  # by sentence key: a repeated source has one candidate
+        copies = collections.Counter[str]()
         for row, (source, _) in enumerate(pairs):
-            first_rows.setdefault(normalization.sentence_key(source).hex(), row)
+            key = normalization.sentence_key(source).hex()
+            first_rows.setdefault(key, row)
+            copies[key] += 1
         smallest = heapq.nsmallest(self.candidates, first_rows.items())
-        path = f"{self.folder}/{block.name}.candidates"
-        write_atomically(path, json.dumps(smallest).encode())
+        data = json.dumps([(key, row, copies[key]) for key, row in smallest])
+        write_atomically(f"{self.folder}/{block.name}.candidates", data.encode())
 
 
-def read_candidates(folder: str, name: str) -> list[tuple[str, int]]:
-    """Returns (sentence key, row) of a block's candidates for dev and test."""
-    return [(key, row) for key, row in json.loads(storage.read(f"{folder}/{name}.candidates"))]
+def read_candidates(folder: str, name: str) -> list[tuple[str, int, int]]:
+    """Returns (sentence key, row, copies in the block) of a block's candidates for dev and test."""
+    return [(key, *rest) for key, *rest in json.loads(storage.read(f"{folder}/{name}.candidates"))]

@@ -1,5 +1,7 @@
 from pathlib import Path
 
+import pytest
+
 from pipeline.build import holdout
 from pipeline.cleaning import normalization
 from pipeline.config import PreprocessConfig
@@ -50,14 +52,55 @@ def test_at_most_five_percent_are_held_out(tmp_path: Path) -> None:
     assert len(chosen["test"]) == 10
 
 
+def choose(
+    folder: Path, pairs: list[Pair], block_size: int, holdout_pairs: int = 20
+) -> tuple[list[Pair], list[Pair]]:
+    """Returns what is held out for dev and for test."""
+    blocks, reports = cleaned(folder, pairs, block_size)
+    splits = ["dev", "test"]
+    chosen = holdout.choose_heldout_pairs(
+        blocks, reports, str(folder), splits=splits, holdout_pairs=holdout_pairs
+    )
+    return chosen["dev"], chosen["test"]
+
+
 def test_repeated_source_is_held_out_once_at_its_first_occurrence(tmp_path: Path) -> None:
     repeated = [(source, f"{target} again") for source, target in PAIRS]
-    blocks, reports = cleaned(tmp_path, PAIRS + repeated, 100)
-    chosen = holdout.choose_heldout_pairs(
-        blocks, reports, str(tmp_path), splits=["dev"], holdout_pairs=20
-    )
-    assert len({source for source, _ in chosen["dev"]}) == 20
-    assert not any(target.endswith("again") for _, target in chosen["dev"])
+    dev, _ = choose(tmp_path, PAIRS + repeated, block_size=100)
+    assert len({source for source, _ in dev}) == len(dev)
+    assert not any(target.endswith("again") for _, target in dev)
+
+
+def test_copies_in_all_blocks_count_for_the_largest_share(tmp_path: Path) -> None:
+    repeated = [(source, f"{target} again") for source, target in PAIRS]
+    dev, test = choose(tmp_path, PAIRS + repeated, block_size=100)
+    least = sorted(PAIRS, key=lambda pair: normalization.sentence_key(pair[0]))
+    assert (dev, test) == (least[:10], least[10:20])  # 20 of 400 pairs each
+
+
+def test_a_sentence_with_too_many_copies_stays_in_training(tmp_path: Path) -> None:
+    first, second, third, *_ = sorted(PAIRS, key=lambda pair: normalization.sentence_key(pair[0]))
+    pairs = [*PAIRS, *[second] * 50]
+    dev, test = choose(tmp_path, pairs, block_size=60, holdout_pairs=1)
+    assert (dev, test) == ([first], [third])
+
+
+@pytest.mark.parametrize(
+    ("pairs", "held_out"),
+    [
+        (PAIRS[:1] * 10_000, 0),
+        (PAIRS[:5] * 80, 0),
+        (PAIRS[:5], 1),
+        (PAIRS[:3], 1),
+        (PAIRS[:2], 0),
+        (PAIRS[:1], 0),
+    ],
+)
+def test_some_pairs_are_always_left_to_train_on(
+    tmp_path: Path, pairs: list[Pair], held_out: int
+) -> None:
+    dev, test = choose(tmp_path, pairs, block_size=3_000, holdout_pairs=1_000)
+    assert (len(dev), len(test)) == (held_out, held_out)
 
 
 def test_held_out_pairs_become_raw_text_and_one_block(tmp_path: Path) -> None:

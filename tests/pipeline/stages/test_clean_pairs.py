@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from pipeline.cleaning import deduplication, rules
+from pipeline.cleaning.normalization import sentence_key
 from pipeline.common.errors import UserError
 from pipeline.corpora.blocks import Block
 from pipeline.corpora.spans import Span
-from pipeline.stages.clean_pairs import CleanPairs, CleanReport
+from pipeline.stages.clean_pairs import CleanPairs, CleanReport, read_candidates
 from pipeline.stages.pair_files import read_clean_pairs, read_training_pairs
 
 
@@ -75,3 +76,14 @@ def test_duplicates_are_neither_counted_nor_encoded(tmp_path: Path) -> None:
     )
     assert pairs == [("a", "d"), ("c", "d"), ("a", "e")]
     assert dropped == {rules.DUPLICATE: 1, rules.OVERLAP: 1}
+
+
+def test_candidates_are_the_sentences_with_the_smallest_keys_and_their_copies(
+    tmp_path: Path,
+) -> None:
+    sources = ["a", "b", "c", "a", " a", "d"]
+    block = block_of(tmp_path, sources, ["x"] * len(sources))
+    CleanPairs(str(tmp_path), make_rules(), 3)(block)
+    keys = {name: sentence_key(name).hex() for name in "abcd"}
+    whole = [(keys["a"], 0, 3), (keys["b"], 1, 1), (keys["c"], 2, 1), (keys["d"], 5, 1)]
+    assert read_candidates(str(tmp_path), block.name) == sorted(whole)[:3]
