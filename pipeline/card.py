@@ -3,10 +3,14 @@
 import collections
 import itertools
 import math
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from pipeline.cleaning.rules import TOO_LONG
 from pipeline.common.tables import format_table
+from pipeline.corpora.inputs import BUILTIN_NAME
+from pipeline.corpora.languages import describe_language
 from pipeline.dataset.schema import (
     SIDES,
     SPLITS,
@@ -25,12 +29,13 @@ _BINS = 16
 _BAR = 40  # characters
 
 
-def format_summary(dataset: Dataset, seconds: float) -> str:
+def format_summary(dataset: Dataset, seconds: float, languages_from: str = "") -> str:
     """Returns the result of preprocessing in a few lines: the headline, counts, the next command.
 
     Args:
         dataset: a complete dataset.
         seconds: time that preprocessing took.
+        languages_from: how the languages are known, if not by flags.
     """
     shards = dataset.splits["train"].shards
     source_tokens = sum(shard.source_tokens for shard in shards)
@@ -38,13 +43,15 @@ def format_summary(dataset: Dataset, seconds: float) -> str:
     shapes = sorted({shard.shape for shard in shards})
     return "\n".join(
         [
-            f"{_format_headline(dataset)}, {seconds:.1f} s",
+            f"{_format_headline(dataset, languages_from=languages_from)}, {seconds:.1f} s",
             *(f"  {_format_split(split, dataset.counts[split])}" for split in SPLITS),
+            *(f"  {line}" for line in _format_holdout(dataset)),
+            *(f"  {line}" for line in _format_choice(dataset)),
             *(f"  {line}" for line in _format_dropout(dataset)),
             f"  tokens: {source_tokens:,} source, {target_tokens:,} target in rows of "
             f"{', '.join(f'{source}×{target}' for source, target in shapes)}",
             f"  padding efficiency: {dataset.padding_efficiency['total']:.1%}",
-            f"Next: python -m trainer.task {_training_flags(dataset)}",
+            _format_next(dataset),
         ]
     )
 
@@ -72,11 +79,17 @@ def format_card(dataset: Dataset, *, samples: int, sampled_pairs: int = _SAMPLED
     return "\n\n".join(paragraphs)
 
 
-def _format_headline(dataset: Dataset, *names: str) -> str:
-    """Returns such as "data/demo: en → de, 37,000 bpe subwords"; two sizes if none are shared."""
+def _format_headline(dataset: Dataset, *names: str, languages_from: str = "") -> str:
+    """Returns such as "data/demo: English → German, 37,000 bpe subwords".
+
+    There are two sizes if the sides have a vocabulary each.
+    """
     source, target = (dataset.vocabularies[side] for side in SIDES)
     sizes = [source.size] if dataset.shares_vocabulary else [source.size, target.size]
-    languages = f"{dataset.source_language} → {dataset.target_language}"
+    codes = dataset.source_language, dataset.target_language
+    languages = " → ".join(map(describe_language, codes))
+    if languages_from:
+        languages += f" ({languages_from})"
     subwords = f"{' and '.join(f'{size:,}' for size in sizes)} {source.kind} subwords"
     return f"{dataset.directory}: {', '.join((*names, languages, subwords))}"
 
@@ -94,15 +107,53 @@ def _format_dropout(dataset: Dataset) -> list[str]:
     return [f"BPE-dropout {rate}: {samples} segmentations of each pair of train"] if rate else []
 
 
+def _format_choice(dataset: Dataset) -> list[str]:
+    """Returns why the vocabulary has its size, if it was chosen."""
+    config, counts = dataset.config, dataset.counts.get("train", {})
+    if not counts or config.get("vocabulary_size") or config.get("subwords_model"):
+        return []
+    pairs = counts["kept"] + counts.get(TOO_LONG, 0)  # those that subwords are learned from
+    return [f"vocabulary size: chosen for {pairs:,} pairs; --vocabulary_size sets another"]
+
+
+def _format_holdout(dataset: Dataset) -> list[str]:
+    """Returns how many pairs were held out, if fewer than wanted."""
+    splits_with_inputs = {corpus.split for corpus in dataset.corpora}
+    splits = [split for split in SPLITS[1:] if split not in splits_with_inputs]
+    wanted = dataset.config.get("holdout_pairs", 0)
+    if all(dataset.counts[split]["read"] == wanted for split in splits):
+        return []
+    held_out = ", ".join(f"{dataset.counts[split]['read']:,} for {split}" for split in splits)
+    return [
+        f"held out: {held_out}, instead of --holdout_pairs={wanted}: at most 5 % of the pairs, or "
+        "one pair, for each, all copies of a sentence included"
+    ]
+
+
+def _format_next(dataset: Dataset) -> str:
+    """Returns the command that trains on the dataset, or what it lacks for that."""
+    if dataset.splits["dev"].pairs:
+        return f"Next: python -m trainer.task {_training_flags(dataset)}"
+    fewer = " or --holdout_pairs" if dataset.config.get("holdout_pairs") == 0 else ""
+    return (
+        "Warning: dev has no pairs, and training requires some. Next: the same command with "
+        f"--dev_source_files and --dev_target_files{fewer}, and another --output_dir"
+    )
+
+
 def _training_flags(dataset: Dataset) -> str:
     """Returns the first flagfile made for this directory; else a similar one and the paths."""
-    dataset_dir = f"--dataset_dir={dataset.directory}"
     for flagfile in sorted(Path("configs").glob("*.flags")):
-        if dataset_dir in flagfile.read_text().splitlines():
+        if f"--dataset_dir={dataset.directory}" in flagfile.read_text().splitlines():
             return f"--flagfile={flagfile}"
     size = "multi30k" if dataset.splits["train"].pairs < _FEW_PAIRS else "base"
-    name = dataset.directory.rstrip("/").rpartition("/")[2]
-    return f"--flagfile=configs/{size}.flags {dataset_dir} --run_dir=runs/{name}"
+    if dataset.name == BUILTIN_NAME:
+        size = "demo"
+    run_dir = f"runs/{dataset.directory.rstrip('/').rpartition('/')[2]}"
+    return (
+        f"--flagfile=configs/{size}.flags --dataset_dir={shlex.quote(dataset.directory)} "
+        f"--run_dir={shlex.quote(run_dir)}"
+    )
 
 
 def _format_inputs(dataset: Dataset) -> list[str]:
@@ -119,7 +170,8 @@ def _format_subwords(dataset: Dataset) -> list[str]:
     rows = [[file.path, f"{file.size:,}", f"SHA-256 {file.sha256[:16]}…"] for file in files]
     origins = dataset.config.get("subwords_model") or ["learned here"] * len(rows)
     lines = zip(format_table(rows), origins, strict=True)
-    return [*(f"{line}  {origin}" for line, origin in lines), *_format_dropout(dataset)]
+    choice, dropout = _format_choice(dataset), _format_dropout(dataset)
+    return [*(f"{line}  {origin}" for line, origin in lines), *choice, *dropout]
 
 
 def _format_counts(dataset: Dataset) -> list[str]:

@@ -1,6 +1,5 @@
 """Configuration of preprocessing: one frozen field per flag."""
 
-import codecs
 import dataclasses
 import os
 from typing import Any, Literal
@@ -9,21 +8,16 @@ from pipeline.cleaning.rules import CleaningConfig, PairRules
 from pipeline.common import storage
 from pipeline.common.settings import as_flags, require, require_choice, require_range, setting
 from pipeline.corpora.catalog import CACHE_DIR, DATASETS, EVALUATION_SETS
+from pipeline.corpora.inputs import BUILTIN_LANGUAGES, BUILTIN_NAME
+from pipeline.corpora.languages import Languages, find_languages
 from pipeline.corpora.readers import Columns
+from pipeline.corpora.spans import is_encoding
 from pipeline.subwords.bpe_dropout import BpeDropout
+from pipeline.subwords.vocabulary_size import LARGEST, LEAST, SMALLEST_CHOICE
 
-DEFAULT_VOCABULARY_SIZES = {"bpe": 37_000, "wordpiece": 32_000}  # §5.1: EN-DE and EN-FR
 BUILTIN_VOCABULARY_SIZE = 2_000
 # These change where and how fast things happen, never a byte of the result.
 _NOT_CONTENT = ("output_dir", "cache_dir", "num_workers", "runner", "dry_run")
-
-
-def _is_encoding(encoding: str) -> bool:
-    try:
-        codecs.lookup(encoding)
-    except LookupError:
-        return False
-    return True
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,15 +74,9 @@ class CorpusConfig:
             as_flags(self, "cache_dir"),
         )
         received = as_flags(self, "encoding")
-        require(
-            len(self.encoding) in (1, 2),
-            "one encoding, or one for each side",
-            received,
-        )
+        require(len(self.encoding) in (1, 2), "one encoding, or one for each side", received)
         for encoding in self.encoding:
-            require(
-                _is_encoding(encoding), "names that Python knows, as utf-8 or latin-1", received
-            )
+            require(is_encoding(encoding), "names that Python knows, as utf-8 or latin-1", received)
         require(
             len(set(self.encoding)) == 1 or not any(map(self.tables, ("train", "dev", "test"))),
             "one encoding, because some of the files hold both sides",
@@ -138,10 +126,12 @@ class PreprocessConfig:
     holdout_pairs: int = setting(
         1000,
         "Pairs to hold out of training for dev and for test where their files are not given, at "
-        "most 5 % of the corpus for each; chosen by a hash of the source sentence.",
+        "most 5 % of its pairs for each; chosen by a hash of the source sentence.",
     )
-    source_language: str = setting("en", "Language code of the source text.")
-    target_language: str = setting("de", "Language code of the target text.")
+    source_language: str | None = setting(
+        None, "Source language code; unset: that of the data set or of file names, else en."
+    )
+    target_language: str | None = setting(None, "Target language code; unset: likewise, else de.")
     subwords: Literal["bpe", "wordpiece"] = setting(
         "bpe", "Subwords: SentencePiece BPE, or TensorFlow Text wordpiece."
     )
@@ -158,9 +148,9 @@ class PreprocessConfig:
     )
     vocabulary_size: int | None = setting(
         None,
-        f"Subwords in a vocabulary; unset: {DEFAULT_VOCABULARY_SIZES['bpe']} of BPE "
-        f"or {DEFAULT_VOCABULARY_SIZES['wordpiece']} wordpieces (§5.1), or "
-        f"{BUILTIN_VOCABULARY_SIZE} for the built-in corpus.",
+        "Subwords in a vocabulary; unset: chosen by the number of training pairs, from "
+        f"{SMALLEST_CHOICE} to the paper's {LARGEST['bpe']} of BPE or {LARGEST['wordpiece']} "
+        f"wordpieces (§5.1); {BUILTIN_VOCABULARY_SIZE} for the built-in corpus.",
     )
     bpe_dropout: float = setting(
         0.0,
@@ -207,6 +197,8 @@ class PreprocessConfig:
             "one file" if self.shared_vocabulary else "two files, of source and target",
             as_flags(self, "subwords_model", "shared_vocabulary"),
         )
+        if self.vocabulary_size is not None and not self.subwords_model:
+            require_range(self, "vocabulary_size", at_least=LEAST[self.subwords])
         for split in ("", "dev_", "test_"):
             self._require_both_sides(f"{split}source_files", f"{split}target_files")
         require(
@@ -238,18 +230,34 @@ class PreprocessConfig:
     def name(self) -> str:
         """Returns the dataset's name, that of its first input."""
         files = (*self.source_files, *self.corpus.pair_files)
-        return self.corpus.dataset or (os.path.basename(files[0]) if files else "builtin")
+        return self.corpus.dataset or (os.path.basename(files[0]) if files else BUILTIN_NAME)
+
+    @property
+    def languages(self) -> Languages:
+        """Returns the languages of source and target, and how they are known."""
+        named = DATASETS.get(self.corpus.dataset or "")
+        of_dataset = named.languages if named else None
+        return find_languages(
+            (self.source_language, self.target_language),
+            BUILTIN_LANGUAGES if self.is_builtin else of_dataset,
+            (self.source_files, self.target_files),
+        )
 
     def resolved(self) -> "PreprocessConfig":
-        """Returns the configuration with its dependent default filled in.
+        """Returns the configuration with the defaults filled in that depend on other fields.
 
-        With existing subwords the vocabulary size stays unset: it is theirs.
+        The vocabulary size stays unset where the subwords are given or the corpus will decide.
         """
-        if self.subwords_model or self.vocabulary_size is not None:
-            return self
-        default = DEFAULT_VOCABULARY_SIZES[self.subwords]
-        size = BUILTIN_VOCABULARY_SIZE if self.is_builtin else default
-        return dataclasses.replace(self, vocabulary_size=size)
+        source_language, target_language = self.languages.codes
+        size = self.vocabulary_size
+        if size is None and self.is_builtin and not self.subwords_model:
+            size = BUILTIN_VOCABULARY_SIZE
+        return dataclasses.replace(
+            self,
+            source_language=source_language,
+            target_language=target_language,
+            vocabulary_size=size,
+        )
 
     @property
     def dropout(self) -> BpeDropout:
@@ -259,7 +267,7 @@ class PreprocessConfig:
     @property
     def rules(self) -> PairRules:
         """Returns the cleaning rules that look at one pair, for this pair of languages."""
-        return PairRules(self.cleaning, self.source_language, self.target_language)
+        return PairRules(self.cleaning, *self.languages.codes)
 
     def content(self) -> dict[str, Any]:
         """Returns the fields that decide the bytes of the result, as JSON values."""

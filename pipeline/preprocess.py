@@ -41,7 +41,7 @@ def main(argv: list[str]) -> None:
         return
     start = time.monotonic()
     dataset = driver.build_dataset(config, BeamMapper(options))
-    print(card.format_summary(dataset, time.monotonic() - start))
+    print(card.format_summary(dataset, time.monotonic() - start, config.languages.known_from))
 
 
 if __name__ == "__main__":

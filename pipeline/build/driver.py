@@ -16,9 +16,11 @@ from absl import logging
 
 from pipeline.build import holdout, manifest
 from pipeline.build.find_inputs import find_inputs
+from pipeline.build.script_check import warn_of_other_scripts
 from pipeline.build.staging import Staging, completed_config
 from pipeline.build.vocabularies import WordCounts, check_given, make_subwords
 from pipeline.cleaning import deduplication
+from pipeline.cleaning.rule_flags import explain_no_pairs
 from pipeline.common.errors import UserError
 from pipeline.config import PreprocessConfig
 from pipeline.corpora.blocks import Block, cut_blocks, group_blocks
@@ -43,6 +45,7 @@ from pipeline.stages.stage import BlockMapper, Report, Stage, run_stage
 from pipeline.subwords.bpe_dropout import NO_DROPOUT
 from pipeline.subwords.encoding import load_subwords
 
+_WORK_VERSION = 2  # of the files between the stages: work in another version is not continued
 _COUNTED_GROUPS = 16  # groups of blocks: files of counts to merge, for a corpus of any size
 _SAMPLED_PAIRS = 50_000  # for the length histogram: a small corpus whole, ≈ 1 s of a large one
 
@@ -78,7 +81,8 @@ def build_dataset(config: PreprocessConfig, map_blocks: BlockMapper) -> Dataset:
     blocks, corpora = _cut(config, staging)
     checksums = [*subwords, *(corpus.sha256 for corpus in corpora)]
     key = {"config": config.content(), "inputs": checksums}
-    if not staging.claim({**key, "format_version": FORMAT_VERSION}):
+    warn_of_other_scripts(config.languages, blocks["train"])
+    if not staging.claim({**key, "format_version": FORMAT_VERSION, "work_version": _WORK_VERSION}):
         _Build(config, map_blocks, staging, blocks, corpora).run()
     staging.publish()
     return load_dataset(config.output_dir)
@@ -104,9 +108,17 @@ def _check_same(config: PreprocessConfig, completed: dict[str, Any]) -> None:
     for name, value in config.content().items():
         if before[name] != value:
             raise UserError(
-                f"{config.output_dir} holds a dataset made with --{name}={before[name]}, "
-                f"received --{name}={value}: choose another --output_dir"
+                f"{config.output_dir} holds a dataset made with {_as_flag(name, before[name])}, "
+                f"received {_as_flag(name, value)}: choose another --output_dir"
             )
+
+
+def _as_flag(name: str, value: Any) -> str:
+    """Returns a flag as the user types it, from the JSON value of the data card."""
+    if value is None or value == []:
+        return f"no --{name}"
+    text = ",".join(value) if isinstance(value, list) else str(value)
+    return f"--{name}={text.lower() if isinstance(value, bool) else text}"
 
 
 class _Build:
@@ -124,13 +136,14 @@ class _Build:
         self.staging = staging
         self.blocks = blocks
         self.corpora = corpora
+        self.cleaned: dict[str, list[CleanReport]] = {}
         self.heldout: Heldout = frozenset()
         self.map_blocks = map_blocks
 
     def run(self) -> None:
         """Runs every stage and writes the manifest."""
-        cleaned = self.clean()
-        self.hold_out(cleaned)
+        self.cleaned = self.clean()
+        self.hold_out()
         vocabularies = make_subwords(self.config, self.staging.final, self.count)
         bucket_shapes = self.choose_shapes(vocabularies)
         encoded = self.encode(vocabularies, bucket_shapes)
@@ -140,27 +153,25 @@ class _Build:
             vocabularies=vocabularies,
             bucket_shapes=bucket_shapes,
             corpora=self.corpora,
-            cleaned=cleaned,
+            cleaned=self.cleaned,
             encoded=encoded,
         )
         if not dataset.splits["train"].pairs:
-            raise UserError(
-                f"no pair is left to train on ({dataset.counts['train']}): "
-                "raise --max_length or --max_length_ratio, or give another corpus"
-            )
+            raise UserError(explain_no_pairs(dataset.counts["train"]))
         write_manifest(dataset)
 
     def clean(self) -> dict[str, list[CleanReport]]:
         """Cleans the splits with inputs; returns the reports of each."""
         missing = len(SPLITS) - len(self.blocks)
         folder = self.staging.folder("pairs")
-        function = CleanPairs(folder, self.config.rules, missing * self.config.holdout_pairs)
+        candidates = holdout.count_candidates(missing, self.config.holdout_pairs)
+        function = CleanPairs(folder, self.config.rules, candidates)
         reports = self.run_all(Stage("CleanPairs", function, folder, CleanReport))
         if self.config.cleaning.drop_duplicates:
             deduplication.mark(folder, [block.name for block in self.blocks["train"]])
         return reports
 
-    def hold_out(self, cleaned: dict[str, list[CleanReport]]) -> None:
+    def hold_out(self) -> None:
         """Writes the raw text of dev and test, and chooses what training must not see."""
         heldout: set[str | Pair] = set()
         folder = self.staging.folder("pairs")
@@ -172,14 +183,14 @@ class _Build:
         missing = [split for split in SPLITS[1:] if split not in self.blocks]
         chosen = holdout.choose_heldout_pairs(
             self.blocks["train"],
-            cleaned["train"],
+            self.cleaned["train"],
             folder,
             splits=missing,
             holdout_pairs=self.config.holdout_pairs,
         )
         for split, pairs in chosen.items():
             self.blocks[split] = [holdout.write_chosen(split, pairs, self.staging.final, folder)]
-            cleaned[split] = [CleanReport(lines=len(pairs), recomposed=0, dropped={})]
+            self.cleaned[split] = [CleanReport(lines=len(pairs), recomposed=0, dropped={})]
             heldout.update(source for source, _ in pairs)
         self.heldout = frozenset(heldout)
 
@@ -194,16 +205,15 @@ class _Build:
         )
         groups = group_blocks(self.blocks["train"], _COUNTED_GROUPS)
         stage = Stage("CountWords", function, folder, CountReport)
-        run_stage(stage, groups, self.map_blocks)
+        reports = run_stage(stage, groups, self.map_blocks)
         counts = collections.defaultdict[str, int](int)
         for side, group in itertools.product(sides, groups):
             for word, count in read_counts(folder, group.name, side):
                 counts[word] += count
-        if not counts:
-            raise UserError(
-                "no pair is left to train on after cleaning: --dry_run shows what each rule drops"
-            )
-        return counts
+        pairs = manifest.count_pairs(self.cleaned["train"], reports)
+        if not pairs["kept"]:
+            raise UserError(explain_no_pairs(pairs))
+        return WordCounts(pairs["kept"], counts)
 
     def choose_shapes(self, vocabularies: dict[str, Vocabulary]) -> tuple[Lengths, ...]:
         """Chooses the shapes of rows from the first pairs of every block."""

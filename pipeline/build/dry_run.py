@@ -6,34 +6,25 @@ touched.
 """
 
 import collections
+import math
 import tempfile
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
 from pipeline.build.find_inputs import find_inputs
+from pipeline.build.script_check import warn_of_other_scripts
 from pipeline.cleaning import normalization, rules
+from pipeline.cleaning.rule_flags import FLAGS
 from pipeline.cleaning.rules import USUAL, Rule
 from pipeline.common.tables import escape, format_table
 from pipeline.config import PreprocessConfig
 from pipeline.corpora.blocks import Block, cut_blocks, read_span
 from pipeline.dataset.schema import SPLITS, Pair
 
-_SAMPLED_LINES = 200_000  # from all blocks together: a few seconds
-_LINES_PER_BLOCK = 1000
+_SAMPLED_LINES = 50_000  # from all blocks together: a few seconds
 _EXAMPLES = 2
 _WIDTH = 88  # characters of an example
 
-_FLAGS = {
-    rules.UNDECODABLE: "drop_undecodable",
-    rules.LENGTH_RATIO: "max_length_ratio",
-    rules.IDENTICAL_SIDES: "drop_identical_sides",
-    rules.CONTROL_CHARACTERS: "drop_control_characters",
-    rules.WRONG_SCRIPT: "min_script_share",
-    rules.WRONG_LANGUAGE: "identify_languages",
-    rules.DUPLICATE: "drop_duplicates",
-    rules.OVERLAP: "drop_overlap",
-    rules.TOO_LONG: "max_length",
-}
 _NOTES = {
     rules.UNDECODABLE: "(without it, the first one stops the run)",
     rules.DUPLICATE: "(of a pair of this sample)",
@@ -44,7 +35,11 @@ _NORMAL_FORM = "changed by Unicode NFC"
 
 
 def format_dry_run(config: PreprocessConfig, *, sampled_lines: int = _SAMPLED_LINES) -> str:
-    """Returns the effect of every rule on the first lines of each block of the training text.
+    """Returns the effect of every rule on every k-th line of the training text.
+
+    Args:
+        config: inputs and rules.
+        sampled_lines: most lines to try.
 
     Raises:
         UserError: the inputs cannot be used.
@@ -57,20 +52,19 @@ def format_dry_run(config: PreprocessConfig, *, sampled_lines: int = _SAMPLED_LI
             if split_inputs
         }
         train = blocks.pop("train")
-        block_lines = max(1, min(_LINES_PER_BLOCK, sampled_lines // len(train)))
+        warn_of_other_scripts(config.languages, train)
+        lines = sum(block.lines for block in train)
+        step = math.ceil(lines / sampled_lines)
         heldout = frozenset(
             normalization.pair_key(*map(normalization.normalize, pair))
             for split in blocks.values()
-            for pair in _read(split, config.block_lines)
+            for pair in _read(split)
         )
         trial = _Trial(_all_rules(config, heldout), config)
-        for pair in _read(train, block_lines):
+        for pair in _read(train, step):
             trial.add(pair)
-    lines = sum(block.lines for block in train)
-    head = (
-        f"Dry run on the first {block_lines:,} lines of every block ({len(train):,}): "
-        f"{trial.pairs:,} of {lines:,} pairs; nothing is written"
-    )
+    sample = f"one line in {step:,}" if step > 1 else "every line"
+    head = f"Dry run on {sample}: {trial.pairs:,} of {lines:,} pairs; nothing is written"
     return "\n".join([head, *trial.format_report()])
 
 
@@ -109,20 +103,19 @@ class _Trial:
         for name, pairs in self._examples.items():
             yield f"\n{name}, for example"
             for pair in pairs:
-                languages = self._config.source_language, self._config.target_language
-                for language, side in zip(languages, pair, strict=True):
+                for language, side in zip(self._config.languages.codes, pair, strict=True):
                     yield f"  {language}  {_shorten(side)}"
 
     def _is_on(self, name: str) -> bool:
-        return name not in _FLAGS or bool(self._flags[_FLAGS[name]])
+        return name not in FLAGS or bool(self._flags[FLAGS[name]])
 
     def _row(self, name: str) -> list[str]:
         count = self._counts[name]
-        state = "off" if name in _FLAGS and name not in self._on else "on"
+        state = "off" if name in FLAGS and name not in self._on else "on"
         return [name, state, f"{count:,}", f"{count / max(self.pairs, 1):.2%}"]
 
     def _note(self, name: str) -> str:
-        flag = _FLAGS.get(name)
+        flag = FLAGS.get(name)
         if flag is None:
             return "always"
         value = self._flags[flag] or USUAL.get(name)
@@ -160,11 +153,12 @@ def _all_rules(config: PreprocessConfig, heldout: frozenset[bytes]) -> list[Rule
     ]
 
 
-def _read(blocks: Iterable[Block], first: int) -> Iterator[Pair]:
+def _read(blocks: Iterable[Block], step: int = 1) -> Iterator[Pair]:
+    """Yields every `step`-th pair of each block, from its first."""
     for block in blocks:
         sources = read_span(block.source, strict=False)
         targets = read_span(block.target, strict=False)
-        yield from zip(sources[:first], targets[:first], strict=True)
+        yield from zip(sources[::step], targets[::step], strict=True)
 
 
 def _shorten(line: str) -> str:

@@ -17,7 +17,7 @@ def find_inputs(config: PreprocessConfig, split: str) -> Sequence[Input]:
         UserError: a name, a language or a download is wrong.
     """
     if config.is_builtin:
-        return builtin_texts(split)
+        return builtin_texts(split, config.languages.codes)
     files = _given_files(config, split)
     if split == "train":
         return [*_named_training(config), *files]
@@ -28,7 +28,7 @@ def _given_files(config: PreprocessConfig, split: str) -> Sequence[Input]:
     prefix = "" if split == "train" else f"{split}_"
     sources, targets = (getattr(config, f"{prefix}{side}_files") for side in ("source", "target"))
     corpus = config.corpus
-    columns = corpus.columns(config.source_language, config.target_language)
+    columns = corpus.columns(*config.languages.codes)
     return [
         *file_texts(sources, targets, corpus.encodings),
         *table_files(corpus.tables(split), columns, corpus.encodings[0]),
@@ -39,7 +39,7 @@ def _named_training(config: PreprocessConfig) -> Sequence[Input]:
     name = config.corpus.dataset
     if name is None:
         return []
-    languages = (config.source_language, config.target_language)
+    languages = config.languages.codes
     if name.startswith(hugging_face.PREFIX):
         return hugging_face.find_tables(name, "train", config.corpus.columns(*languages))
     parts = training_parts(name, *languages)
@@ -47,7 +47,7 @@ def _named_training(config: PreprocessConfig) -> Sequence[Input]:
 
 
 def _named_evaluation(config: PreprocessConfig, split: str) -> Sequence[Input]:
-    corpus, languages = config.corpus, (config.source_language, config.target_language)
+    corpus, languages = config.corpus, config.languages.codes
     name = corpus.dev_dataset if split == "dev" else corpus.test_dataset
     if name is None and corpus.dataset is not None:
         if corpus.dataset.startswith(hugging_face.PREFIX):

@@ -5,12 +5,14 @@ import hashlib
 from collections.abc import Mapping, Sequence
 
 from pipeline.build.holdout import text_paths
+from pipeline.cleaning.rule_flags import HELD_OUT
 from pipeline.cleaning.rules import OVERLAP
 from pipeline.common import storage
 from pipeline.config import PreprocessConfig
 from pipeline.dataset.packing import padding_efficiency
 from pipeline.dataset.schema import Corpus, Dataset, Lengths, Shard, Split, Vocabulary, bucket_name
 from pipeline.stages.clean_pairs import CleanReport
+from pipeline.stages.count_words import CountReport
 from pipeline.stages.encode_pairs import EncodeReport
 
 
@@ -36,18 +38,19 @@ def make_manifest(
         encoded: reports of `EncodePairs` for each split's blocks, in order.
     """
     splits = {split: _split(split, reports, final) for split, reports in encoded.items()}
-    counts = {split: _counts(cleaned[split], encoded[split]) for split in encoded}
+    counts = {split: count_pairs(cleaned[split], encoded[split]) for split in encoded}
     for name, _ in config.rules.chosen("train"):  # also rules that dropped nothing
         counts["train"].setdefault(name, 0)
     splits_with_inputs = {corpus.split for corpus in corpora}
     held_out = sum(counts[split]["read"] for split in counts.keys() - splits_with_inputs)
     if held_out:  # `OVERLAP` counted these, but they are training lines
         counts["train"][OVERLAP] -= held_out
-        counts["train"]["held_out"] = held_out
+        counts["train"][HELD_OUT] = held_out
+    source_language, target_language = config.languages.codes
     return Dataset(
         name=config.name,
-        source_language=config.source_language,
-        target_language=config.target_language,
+        source_language=source_language,
+        target_language=target_language,
         vocabularies=dict(vocabularies),
         bucket_shapes=tuple(bucket_shapes),
         splits=splits,
@@ -73,12 +76,19 @@ def _split(name: str, reports: Sequence[EncodeReport], final: str) -> Split:
     return Split(name, pairs, shards, *texts, *checksums)
 
 
-def _counts(cleaned: Sequence[CleanReport], encoded: Sequence[EncodeReport]) -> dict[str, int]:
-    """Returns the numbers of pairs read, kept, and dropped by each rule."""
+def count_pairs(
+    cleaned: Sequence[CleanReport], later: Sequence[CountReport] | Sequence[EncodeReport]
+) -> dict[str, int]:
+    """Returns the numbers of pairs read, kept, and dropped by each rule.
+
+    Args:
+        cleaned: reports of `CleanPairs` about a split.
+        later: reports of a later stage, which read what `CleanPairs` wrote.
+    """
     counts = collections.Counter[str](read=sum(report.lines for report in cleaned))
-    for dropped in [report.dropped for report in cleaned] + [report.dropped for report in encoded]:
+    for dropped in [report.dropped for report in cleaned] + [report.dropped for report in later]:
         counts.update(dropped)
-    return {**counts, "kept": sum(report.kept for report in encoded)}
+    return {**counts, "kept": sum(report.kept for report in later)}
 
 
 def _efficiency(shards: Sequence[Shard]) -> dict[str, float]:

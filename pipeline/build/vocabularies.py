@@ -4,6 +4,7 @@ The trainer and the served model rely on the special ids, and sentences are enco
 Given subwords with other conventions are refused before any work.
 """
 
+import dataclasses
 import functools
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -18,12 +19,19 @@ from pipeline.common.tables import escape
 from pipeline.config import PreprocessConfig
 from pipeline.dataset.schema import END_ID, PADDING_ID, SIDES, UNKNOWN_ID, Vocabulary
 from pipeline.subwords.encoding import FILE_NAMES, WORDPIECE, file_names, load_subwords
-from pipeline.subwords.learning import LEARNERS
+from pipeline.subwords.learning import LEARNERS, VocabularyTooLarge
+from pipeline.subwords.vocabulary_size import choose_vocabulary_size
 from pipeline.subwords.wordpiece import MARK, SPECIAL, tokenizer
 
-WordCounts = Mapping[str, int]
-
 _SPECIAL_IDS = {"padding": PADDING_ID, "end": END_ID, "unknown": UNKNOWN_ID}
+
+
+@dataclasses.dataclass(frozen=True)
+class WordCounts:
+    """The training text as subwords are learned from it."""
+
+    pairs: int
+    words: Mapping[str, int]  # occurrences of each
 
 
 def make_subwords(
@@ -56,11 +64,24 @@ def make_subwords(
 
 
 def _learn(config: PreprocessConfig, path: str, count: Callable[[], WordCounts]) -> None:
-    kind, size = config.subwords, config.vocabulary_size
-    if not storage.is_file(path) and size is not None:
-        counts = count()
-        logging.info("LearnSubwords: %s of %d from %d distinct words", kind, size, len(counts))
-        LEARNERS[kind](counts, size, path)
+    if storage.is_file(path):
+        return
+    kind, counts = config.subwords, count()
+    characters = len(set().union(*counts.words))
+    suitable = choose_vocabulary_size(kind, counts.pairs, characters)
+    size = config.vocabulary_size or suitable
+    distinct = len(counts.words)
+    logging.info("LearnSubwords: %s of %d from %d distinct words", kind, size, distinct)
+    try:
+        LEARNERS[kind](counts.words, size, path)
+    except VocabularyTooLarge as error:
+        if config.vocabulary_size is None:
+            LEARNERS[kind](counts.words, error.largest, path)
+            return
+        raise UserError(
+            f"{error}, with few words in several pieces; leave the flag out for "
+            f"{min(suitable, error.largest)}, which suits {counts.pairs:,} pairs"
+        ) from error
 
 
 def _identify(kind: str, folder: str, name: str) -> Vocabulary:

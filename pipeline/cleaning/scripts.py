@@ -8,11 +8,12 @@ import regex
 _LATIN = frozenset({"Latin"})
 # Values of the Unicode property Script (UAX #24), and the languages written in each.
 _LANGUAGES = {
-    "Arabic": "ar ckb fa ks ps sd ug ur",
+    "Arabic": "ar ckb fa ks ku ps sd ug ur",
     "Armenian": "hy",
     "Bengali": "as bn",
-    "Cyrillic": "be bg kk ky mk mn os ru sr tg tt uk",
-    "Devanagari": "bho hi mai mr ne sa",
+    "Canadian_Aboriginal": "cr iu oj",
+    "Cyrillic": "ab av ba be bg ce cu cv kk kv ky mk mn os ru sr tg tt uk uz",
+    "Devanagari": "bho hi ks mai mr ne pi sa sd",
     "Ethiopic": "am ti",
     "Georgian": "ka",
     "Greek": "el grc",
@@ -26,15 +27,17 @@ _LANGUAGES = {
     "Katakana": "ja",
     "Khmer": "km",
     "Lao": "lo",
-    "Latin": "sr",
+    "Latin": "cr iu kk ku oj pi sr uz",
     "Malayalam": "ml",
     "Myanmar": "my",
     "Oriya": "or",
     "Sinhala": "si",
     "Tamil": "ta",
     "Telugu": "te",
+    "Thaana": "dv",
     "Thai": "th",
     "Tibetan": "bo dz",
+    "Yi": "ii",
 }
 _LETTER = r"[\p{Lu}\p{Ll}\p{Lt}\p{Lo}]"  # not Lm: modifier letters have no single script
 _LETTERS = regex.compile(_LETTER)
@@ -50,6 +53,11 @@ def scripts_of(language: str) -> frozenset[str]:
 def primary_code(language: str) -> str:
     """Returns a language code without script and region. Example: "pt" for "pt-BR"."""
     return language.lower().replace("_", "-").partition("-")[0]
+
+
+def main_script(text: str) -> str:
+    """Returns the script of most letters. Example: "Thai" for "สวัสดีชาวโลก, IBM"."""
+    return max(_LANGUAGES, key=lambda name: script_share(text, frozenset({name})))
 
 
 def script_share(text: str, scripts: frozenset[str]) -> float:

@@ -15,6 +15,9 @@ from pipeline.corpora.readers import (
 )
 from pipeline.dataset.schema import Pair
 
+BUILTIN_NAME = "builtin"  # of the built-in corpus
+BUILTIN_LANGUAGES = ("en", "de")
+
 
 @dataclasses.dataclass(frozen=True)
 class Text:
@@ -116,10 +119,19 @@ def table_files(files: Sequence[str], columns: Columns, encoding: str) -> list[P
     return [PairTable(address, reader(address)) for address in files]
 
 
-def builtin_texts(split: str) -> list[AlignedTexts]:
-    """Returns one split of the built-in corpus as an input."""
+def builtin_texts(split: str, languages: tuple[str, str] = BUILTIN_LANGUAGES) -> list[AlignedTexts]:
+    """Returns one split of the built-in corpus as an input.
+
+    Raises:
+        UserError: it is not in these languages.
+    """
     from pipeline.corpora.builtin import generate_pairs
 
+    if languages != BUILTIN_LANGUAGES:
+        raise UserError(
+            f"the built-in corpus is in {' and '.join(BUILTIN_LANGUAGES)}: received the languages "
+            f"{' and '.join(languages)}; expected --source_files and --target_files for others"
+        )
     sources, targets = zip(*generate_pairs(split), strict=True)
     source = Text(f"builtin {split} source", sources)
     return [AlignedTexts(source, Text(f"builtin {split} target", targets))]

@@ -4,6 +4,7 @@ Lines end only at the byte 0x0A: `str.splitlines` would also split at U+0085 and
 the alignment. Preprocessing and the translation of large files both use this module.
 """
 
+import codecs
 import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
@@ -107,3 +108,12 @@ def decode_lines(data: bytes, span: Span, *, remedy: str, strict: bool = True) -
     if span.first_line == 1:
         text = text.removeprefix("\ufeff")
     return text.removesuffix("\n").split("\n")
+
+
+def is_encoding(name: str) -> bool:
+    """Returns whether Python knows an encoding of this name."""
+    try:
+        codecs.lookup(name)
+    except LookupError:
+        return False
+    return True

@@ -2,7 +2,7 @@
 
 import collections
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pipeline.common import storage
@@ -14,11 +14,14 @@ from pipeline.stages.pair_files import Heldout, read_training_pairs
 
 @dataclasses.dataclass(frozen=True)
 class CountReport:
-    """Says that a group of blocks is finished; the counts are in files."""
+    """Training pairs of a group of blocks; the counts are in files."""
+
+    kept: int
+    dropped: Mapping[str, int]  # pairs, by rule
 
     def to_json(self) -> dict[str, Any]:
         """Returns JSON values."""
-        return {}
+        return dataclasses.asdict(self)
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "CountReport":
@@ -38,16 +41,19 @@ class CountWords:
     def __call__(self, group: BlockGroup) -> CountReport:
         """Processes one group of blocks."""
         counts = {side: collections.Counter[str]() for side in SIDES}
+        kept, all_dropped = 0, collections.Counter[str]()
         for block in group.blocks:
-            pairs, _ = read_training_pairs(
+            pairs, dropped = read_training_pairs(
                 self.pairs_folder, block.name, self.heldout, drop_duplicates=self.drop_duplicates
             )
+            kept += len(pairs)
+            all_dropped.update(dropped)
             for index, side in enumerate(SIDES):
                 counts[side].update(word for pair in pairs for word in pair[index].split(" "))
         for side in SIDES:
             rows = "".join(f"{word}\t{count}\n" for word, count in counts[side].items())
             write_atomically(_counts_path(self.folder, group.name, side), rows.encode())
-        return CountReport()
+        return CountReport(kept, dict(all_dropped))
 
 
 def read_counts(folder: str, name: str, side: str) -> Iterator[tuple[str, int]]:

@@ -17,10 +17,22 @@ from pipeline.common.storage import write_atomically
 from pipeline.dataset.schema import END_ID, PADDING_ID, UNKNOWN_ID
 from pipeline.subwords import wordpiece_learning
 from pipeline.subwords.encoding import BPE, WORDPIECE
+from pipeline.subwords.vocabulary_size import RESERVED
 
 _LEARNED_WORDS = 1 << 18  # the most frequent: bounds memory for any corpus
 _COVERAGE_OF_LARGE_ALPHABETS = 0.9995  # recommended by SentencePiece; bytes spell the rest
-_RESERVED = 256 + 3  # byte pieces and the three special ids
+
+
+class VocabularyTooLarge(UserError):
+    """The words cannot fill a vocabulary; `largest` is the size that they can fill."""
+
+    def __init__(self, received: int, largest: int) -> None:
+        """Makes the message from both sizes."""
+        super().__init__(
+            f"--vocabulary_size={received} is more than this corpus can fill: "
+            f"expected at most {largest}"
+        )
+        self.largest = largest
 
 
 def learn_bpe(
@@ -41,11 +53,12 @@ def learn_bpe(
           of English–French text, learning from 200,000 gave 0.02 % more tokens than from all.)
 
     Raises:
-        UserError: the words cannot fill so many pieces, or their characters require more.
+        VocabularyTooLarge: the words cannot fill so many pieces.
+        UserError: their characters require more.
     """
     learned = _ordered(_most_frequent(word_counts, learned_words))
     characters = set().union(*(word for word, _ in learned))
-    few = len(characters) * 4 <= max(vocabulary_size - _RESERVED, 0)
+    few = len(characters) * 4 <= max(vocabulary_size - RESERVED, 0)
     model: list[bytes] = []
     try:
         sentencepiece.SentencePieceTrainer.train(
@@ -75,11 +88,12 @@ def learn_wordpiece(word_counts: Mapping[str, int], vocabulary_size: int, path: 
     The algorithm fills 95 to 100 % of `vocabulary_size`, where the words have so many pieces.
 
     Raises:
-        UserError: the words cannot fill 90 %, or their characters require more pieces.
+        VocabularyTooLarge: the words cannot fill 90 %.
+        UserError: their characters require more pieces.
     """
     pieces = wordpiece_learning.learn(word_counts, vocabulary_size)
     if len(pieces) < 0.9 * vocabulary_size:
-        raise _too_large(vocabulary_size, len(pieces))
+        raise VocabularyTooLarge(vocabulary_size, len(pieces))
     if len(pieces) > vocabulary_size:
         raise _too_small(vocabulary_size, len(pieces))
     write_atomically(path, "".join(f"{piece}\n" for piece in pieces).encode())
@@ -119,18 +133,11 @@ def _size_error(vocabulary_size: int, message: str) -> UserError:
     """Translates an error message of SentencePiece."""
     largest = re.search(r"value <= (\d+)", message)
     if largest:
-        return _too_large(vocabulary_size, int(largest[1]))
+        return VocabularyTooLarge(vocabulary_size, int(largest[1]))
     smallest = re.search(r"required_chars\. \d+ vs (\d+)", message)
     if smallest:
         return _too_small(vocabulary_size, int(smallest[1]))
     return UserError(f"SentencePiece could not learn {vocabulary_size} subwords: {message}")
-
-
-def _too_large(received: int, largest: int) -> UserError:
-    return UserError(
-        f"--vocabulary_size={received} is more than this corpus can fill: "
-        f"expected at most {largest}"
-    )
 
 
 def _too_small(received: int, smallest: int) -> UserError:

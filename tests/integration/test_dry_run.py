@@ -93,12 +93,13 @@ def test_overlap_is_with_the_given_dev_text(corpus: dict[str, Any]) -> None:
     assert report(corpus, **dev)["overlap_with_dev_or_test"] == ("on", 8)
 
 
-def test_the_first_lines_of_each_block_are_tried(
-    corpus: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lines_from_the_whole_of_each_block_are_tried(corpus: dict[str, Any]) -> None:
     config = PreprocessConfig(**corpus, block_lines=4)
-    text = dry_run.format_dry_run(config, sampled_lines=4)
-    assert "first 2 lines of every block (2): 4 of 8 pairs; nothing is written" in text
+    text = dry_run.format_dry_run(config, sampled_lines=3)
+    assert text.startswith("Dry run on one line in 3: 4 of 8 pairs; nothing is written\n")
+    # Lines 1 and 4 of each block of 4 lines.
+    assert re.search(r"identical_sides +off +1 ", text) and re.search(r"length_ratio .* 0 ", text)
+    assert re.search(r"wrong_script +off +0 ", text) and re.search(r"empty_side +on +0 ", text)
 
 
 def test_a_rule_shows_at_most_two_different_pairs(corpus: dict[str, Any]) -> None:
@@ -119,7 +120,7 @@ def test_the_command_writes_nothing(corpus: dict[str, Any], tmp_path: Path) -> N
     shown = succeed(
         "pipeline.preprocess", "--dry_run", f"--output_dir={tmp_path / 'out'}", *arguments
     )
-    assert shown.startswith("Dry run on the first 1,000 lines of every block (1): 8 of 8 pairs")
+    assert shown.startswith("Dry run on every line: 8 of 8 pairs; nothing is written")
     assert "tea \\x82" in shown  # made visible
     assert sorted(tmp_path.rglob("*")) == before
 

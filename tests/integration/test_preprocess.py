@@ -85,7 +85,9 @@ def test_the_command_reports_and_names_the_next_one(tmp_path: Path) -> None:
         "-m", "pipeline.preprocess", *preprocess_flags(config, runner="DirectRunner")
     )
     assert result.returncode == 0, result.stderr
-    assert result.stdout.startswith(f"{config.output_dir}: en → de, 310 bpe subwords, ")
+    assert result.stdout.startswith(
+        f"{config.output_dir}: English → German (from the file names), 310 bpe subwords, "
+    )
     assert "train: 460 of 500 pairs" in result.stdout
     assert "padding efficiency" in result.stdout
     assert "python -m trainer.task --flagfile=configs/multi30k.flags" in result.stdout
@@ -104,6 +106,7 @@ def test_the_command_reports_and_names_the_next_one(tmp_path: Path) -> None:
         ({"source_files": "{tmp}/nowhere"}, "no file {tmp}/nowhere"),
         ({"output_dir": "/proc/beamformer"}, "cannot use /proc/beamformer"),
         ({"vocabulary_size": "99999"}, "--vocabulary_size=99999 is more than this corpus can fill"),
+        ({"vocabulary_size": "-1"}, "received --vocabulary_size=-1: expected at least 261"),
         ({"max_length": "0"}, "received --max_length=0: expected at least 2"),
         ({"max_lenth": "9"}, "unknown flag --max_lenth; nearest: --max_length"),
     ],

@@ -42,6 +42,14 @@ def test_a_complete_directory_is_not_modified(tmp_path: Path) -> None:
     assert times == {path: path.stat().st_mtime_ns for path in Path(dataset.directory).rglob("*")}
 
 
+def test_a_directory_with_a_chosen_vocabulary_is_recognised(tmp_path: Path) -> None:
+    dataset = build(configure(tmp_path, "out", vocabulary_size=None))
+    assert build(configure(tmp_path, "out", vocabulary_size=None)) == dataset
+    message = "made with no --vocabulary_size, received --vocabulary_size=310: choose another"
+    with pytest.raises(UserError, match=message):
+        build(configure(tmp_path, "out"))
+
+
 def test_a_complete_directory_of_another_configuration_is_refused(tmp_path: Path) -> None:
     build(configure(tmp_path, "out"))
     message = "made with --max_length=256, received --max_length=99: choose another --output_dir"
@@ -55,7 +63,9 @@ def test_a_flag_newer_than_a_dataset_counts_as_its_default(tmp_path: Path) -> No
     schema.write_manifest(dataclasses.replace(dataset, config=config))
     schema.mark_completed(dataset.directory)
     assert build(configure(tmp_path, "out")).config == config
-    with pytest.raises(UserError, match="made with --drop_duplicates=False, received"):
+    with pytest.raises(
+        UserError, match="made with --drop_duplicates=false, received --drop_duplicates=true"
+    ):
         build(configure(tmp_path, "out", cleaning=CleaningConfig(drop_duplicates=True)))
 
 

@@ -40,7 +40,7 @@ def test_every_pair_comes_back_from_its_two_vocabularies(separate: Dataset) -> N
 
 def test_the_card_tells_both_sizes_and_shows_both_sides(separate: Dataset) -> None:
     text = card.format_card(separate, samples=1)
-    assert "en → de, 310 and 310 bpe subwords" in text
+    assert "English → German, 310 and 310 bpe subwords" in text
     for side in SIDES:
         vocabulary = separate.vocabularies[side]
         row = f"  {vocabulary.path}  310  SHA-256 {vocabulary.sha256[:16]}…  learned here\n"

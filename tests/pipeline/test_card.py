@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from pipeline import card
+from pipeline.config import PreprocessConfig
 from pipeline.dataset.schema import Dataset, parse_example, read_records, split_row
 from tests.helpers.preprocessing import build, configure
 
@@ -20,7 +21,7 @@ def section(text: str, title: str) -> list[str]:
 
 def test_the_card_names_what_was_read_and_dropped(dataset: Dataset) -> None:
     text = card.format_card(dataset, samples=0)
-    assert text.startswith(f"{dataset.directory}: train.en, en → de, 310 bpe subwords\n")
+    assert text.startswith(f"{dataset.directory}: train.en, English → German, 310 bpe subwords\n")
     assert dataset.fingerprint in text
     inputs = section(text, "Inputs")
     assert len(inputs) == 1 and inputs[0].startswith("train 500 lines SHA-256 ")
@@ -104,17 +105,71 @@ def test_samples_show_text_and_subwords(dataset: Dataset, samples: int) -> None:
             "gs://b/mine",
             "--flagfile=configs/multi30k.flags --dataset_dir=gs://b/mine --run_dir=runs/mine",
         ),
+        (
+            "my data/d a",
+            "--flagfile=configs/multi30k.flags --dataset_dir='my data/d a' --run_dir='runs/d a'",
+        ),
     ],
 )
 def test_the_next_step_names_the_flags_made_for_the_directory(
     dataset: Dataset, monkeypatch: pytest.MonkeyPatch, directory: str, flags: str
 ) -> None:
     monkeypatch.chdir(Path(__file__).parents[2])
-    text = card.format_summary(dataclasses.replace(dataset, directory=directory), 1.0)
-    assert text.splitlines()[-1] == f"Next: python -m trainer.task {flags}"
+    assert next_step(dataclasses.replace(dataset, directory=directory)) == (
+        f"Next: python -m trainer.task {flags}"
+    )
+
+
+def next_step(dataset: Dataset) -> str:
+    return card.format_summary(dataset, 1.0).splitlines()[-1]
+
+
+def with_pairs(dataset: Dataset, split: str, pairs: int) -> Dataset:
+    changed = dataclasses.replace(dataset.splits[split], pairs=pairs)
+    return dataclasses.replace(dataset, splits={**dataset.splits, split: changed})
 
 
 def test_many_pairs_suggest_the_papers_model(dataset: Dataset) -> None:
-    train = dataclasses.replace(dataset.splits["train"], pairs=4_500_000)
-    large = dataclasses.replace(dataset, splits={**dataset.splits, "train": train})
-    assert "--flagfile=configs/base.flags --dataset_dir=" in card.format_summary(large, 1.0)
+    large = with_pairs(dataset, "train", 4_500_000)
+    assert "--flagfile=configs/base.flags --dataset_dir=" in next_step(large)
+
+
+def test_the_built_in_corpus_suggests_the_demos_model(dataset: Dataset) -> None:
+    builtin = dataclasses.replace(dataset, name=PreprocessConfig().name)
+    assert "--flagfile=configs/demo.flags --dataset_dir=" in next_step(builtin)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "remedy"),
+    [
+        (0, "--dev_source_files and --dev_target_files or --holdout_pairs, and another"),
+        (20, "--dev_source_files and --dev_target_files, and another"),
+    ],
+)
+def test_without_dev_pairs_the_next_step_is_to_add_them(
+    dataset: Dataset, wanted: int, remedy: str
+) -> None:
+    config = {**dataset.config, "holdout_pairs": wanted}
+    line = next_step(with_pairs(dataclasses.replace(dataset, config=config), "dev", 0))
+    assert line.startswith("Warning: dev has no pairs, and training requires some.")
+    assert remedy in line and "trainer.task" not in line
+
+
+def test_the_summary_says_how_the_languages_are_known(dataset: Dataset) -> None:
+    text = card.format_summary(dataset, 1.0, "from the file names")
+    assert ": English → German (from the file names), 310 bpe subwords, 1.0 s\n" in text
+    assert ": English → German, 310 bpe subwords, 1.0 s\n" in card.format_summary(dataset, 1.0)
+
+
+def test_fewer_held_out_pairs_than_wanted_are_explained(dataset: Dataset) -> None:
+    assert "held out:" not in card.format_summary(dataset, 1.0)
+    fewer = dataclasses.replace(dataset, config={**dataset.config, "holdout_pairs": 50})
+    line = "  held out: 20 for dev, 20 for test, instead of --holdout_pairs=50: at most 5 %"
+    assert line in card.format_summary(fewer, 1.0)
+
+
+def test_the_summary_and_the_card_say_that_the_size_was_chosen(dataset: Dataset) -> None:
+    line = "\n  vocabulary size: chosen for 460 pairs; --vocabulary_size sets another\n"
+    chosen = dataclasses.replace(dataset, config={**dataset.config, "vocabulary_size": None})
+    assert line in card.format_summary(chosen, 1.0) and line in card.format_card(chosen, samples=0)
+    assert "chosen" not in card.format_summary(dataset, 1.0) + card.format_card(dataset, samples=0)

@@ -5,6 +5,7 @@ import pytest
 
 from pipeline.cleaning.rules import CleaningConfig
 from pipeline.config import CorpusConfig, PreprocessConfig
+from pipeline.corpora.languages import Languages
 from trainer.evaluation.driver import EvaluationConfig
 
 
@@ -29,11 +30,35 @@ def test_dev_files_without_training_files_are_refused() -> None:
 
 def test_the_vocabulary_depends_on_the_corpus_unless_given() -> None:
     files = PreprocessConfig(source_files=("a",), target_files=("b",))
-    assert files.resolved().vocabulary_size == 37_000
-    wordpieces = dataclasses.replace(files, subwords="wordpiece")
-    assert wordpieces.resolved().vocabulary_size == 32_000
+    assert files.resolved().vocabulary_size is None  # chosen once the pairs are counted
     assert PreprocessConfig().resolved().vocabulary_size == 2_000
-    assert PreprocessConfig(vocabulary_size=5).resolved().vocabulary_size == 5
+    assert PreprocessConfig(subwords_model=("m",)).resolved().vocabulary_size is None
+    assert PreprocessConfig(vocabulary_size=700).resolved().vocabulary_size == 700
+
+
+@pytest.mark.parametrize("size", [-1, 0, 3, 260])
+def test_a_vocabulary_without_room_for_words_is_refused(size: int) -> None:
+    expected = f"received --vocabulary_size={size}: expected at least 261"
+    with pytest.raises(ValueError, match=expected):
+        PreprocessConfig(vocabulary_size=size)
+
+
+def test_wordpieces_need_no_bytes() -> None:
+    assert PreprocessConfig(vocabulary_size=6, subwords="wordpiece").vocabulary_size == 6
+    with pytest.raises(ValueError, match="expected at least 6"):
+        PreprocessConfig(vocabulary_size=5, subwords="wordpiece")
+
+
+def test_the_languages_are_those_of_flags_data_sets_or_file_names() -> None:
+    files = PreprocessConfig(source_files=("a.th",), target_files=("a.fr",))
+    assert files.languages.codes == ("th", "fr")
+    assert files.content()["source_language"] == "th"
+    assert (files.rules.source_language, files.rules.target_language) == ("th", "fr")
+    same = dataclasses.replace(files, source_language="th", target_language="fr")
+    assert same.content() == files.content()
+    named = PreprocessConfig(corpus=CorpusConfig(dataset="wmt14_en_fr"))
+    assert named.languages.codes == ("en", "fr")
+    assert PreprocessConfig().languages == Languages(("en", "de"))
 
 
 def test_content_holds_the_cleaning_rules_flat() -> None:
@@ -80,7 +105,6 @@ def test_named_data_sets_and_pair_files_replace_the_built_in_corpus() -> None:
         "x.tsv.gz",
         "builtin",
     )
-    assert named.resolved().vocabulary_size == 37_000
 
 
 @pytest.mark.parametrize("field", ["dev_dataset", "test_dataset"])

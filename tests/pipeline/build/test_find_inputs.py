@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from pipeline.build import find_inputs
+from pipeline.common.errors import UserError
 from pipeline.config import CorpusConfig, PreprocessConfig
 from pipeline.corpora.inputs import AlignedTexts, Text
 from pipeline.corpora.named_dataset import Part
@@ -36,6 +37,11 @@ def names(split: str, languages: tuple[str, str] = ("en", "de"), **corpus: Any) 
 
 def test_the_default_is_the_built_in_corpus() -> None:
     assert names("test") == ["builtin test source + builtin test target"]
+
+
+def test_the_built_in_corpus_in_other_languages_is_refused() -> None:
+    with pytest.raises(UserError, match="in en and de: received the languages en and fr"):
+        names("train", ("en", "fr"))
 
 
 def test_a_named_data_set_has_its_own_dev_and_test() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from pipeline.cleaning.scripts import script_share, scripts_of
+from pipeline.cleaning.scripts import main_script, script_share, scripts_of
 
 LATIN = frozenset({"Latin"})
 
@@ -43,3 +43,11 @@ def test_ascii_is_foreign_to_other_scripts() -> None:
 
 def test_an_unlisted_language_is_latin() -> None:
     assert scripts_of("tlh") == LATIN
+
+
+@pytest.mark.parametrize(
+    ("text", "script"),
+    [("สวัสดีชาวโลก, IBM", "Thai"), ("Viele Grüße", "Latin"), ("чай, tea", "Cyrillic")],
+)
+def test_the_main_script_has_most_letters(text: str, script: str) -> None:
+    assert main_script(text) == script

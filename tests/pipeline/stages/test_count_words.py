@@ -1,8 +1,10 @@
+import json
 from pathlib import Path
 
+from pipeline.cleaning.rules import OVERLAP
 from pipeline.corpora.blocks import Block, BlockGroup
 from pipeline.corpora.spans import Span
-from pipeline.stages.count_words import CountWords, read_counts
+from pipeline.stages.count_words import CountReport, CountWords, read_counts
 from pipeline.stages.pair_files import Heldout, write_clean_pairs
 
 PAIRS = [("a b", "c"), ("a", "c d e"), ("b b b b b b", "c"), ("b", "e")]
@@ -15,7 +17,9 @@ def test_words_of_each_side_are_counted_without_heldout_pairs(tmp_path: Path) ->
     (tmp_path / "counts").mkdir()
     heldout: Heldout = frozenset(["b", ("a", "c d e")])
     count = CountWords(str(tmp_path), str(tmp_path / "counts"), heldout)
-    count(BlockGroup(BLOCK.name, (BLOCK, BLOCK)))
+    report = count(BlockGroup(BLOCK.name, (BLOCK, BLOCK)))
+    assert report == CountReport(kept=4, dropped={OVERLAP: 4})
+    assert CountReport.from_json(json.loads(json.dumps(report.to_json()))) == report
     source, target = (
         dict(read_counts(str(tmp_path / "counts"), BLOCK.name, side))
         for side in ("source", "target")
