@@ -135,3 +135,8 @@ def test_lines_end_only_at_line_feeds(tmp_path: Path) -> None:
 def test_an_empty_file_has_no_lines(tmp_path: Path) -> None:
     (tmp_path / "text").write_bytes(b"")
     assert read_lines(tmp_path / "text") == []
+
+
+def test_the_command_for_a_missing_dataset_is_quoted_for_the_shell(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"pipeline\.preprocess --output_dir='.*/no such' "):
+        load_dataset(tmp_path / "no such")
