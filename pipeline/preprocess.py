@@ -10,8 +10,8 @@
         shows what each cleaning rule would drop from it, with examples
 
 The same input and flags give the same bytes on any runner with any number of workers. A killed
-run leaves nothing that a reader accepts; the same command continues it. Apache Beam's own options
-may follow.
+run leaves nothing that a reader accepts; the same command continues it. Ctrl-C (exit code 130) and
+SIGTERM (143) end it at once. Apache Beam's own options may follow.
 """
 
 import logging
@@ -20,6 +20,7 @@ import time
 from absl import flags
 
 from pipeline.common import cli, flag_help
+from pipeline.common.errors import TO_CONTINUE
 from pipeline.config import PreprocessConfig
 
 
@@ -46,8 +47,4 @@ def main(argv: list[str]) -> None:
 
 if __name__ == "__main__":
     cli.define_flags(PreprocessConfig)
-    cli.run(
-        main,
-        allow_unknown=True,
-        if_interrupted="running the same command again continues the work",
-    )
+    cli.run(main, allow_unknown=True, to_continue=TO_CONTINUE, may_be_killed=True)

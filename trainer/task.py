@@ -18,6 +18,7 @@ from absl import logging
 
 from model.config import SearchConfig, TransformerConfig
 from pipeline.common import cli
+from pipeline.common.errors import TO_CONTINUE
 from pipeline.dataset.schema import load_dataset
 from trainer.config import TrainingConfig
 from trainer.runtime.startup import start_tensorflow
@@ -56,4 +57,4 @@ def main(_: list[str]) -> int:
 if __name__ == "__main__":
     for config in (TrainingConfig, TransformerConfig, SearchConfig):
         cli.define_flags(config)
-    cli.run(main, if_interrupted="running the same command again continues the work")
+    cli.run(main, to_continue=TO_CONTINUE)

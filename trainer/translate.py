@@ -19,7 +19,7 @@ from absl import flags
 
 from model.config import SearchConfig
 from pipeline.common import cli, flag_help
-from pipeline.common.errors import UserError
+from pipeline.common.errors import TO_CONTINUE, UserError
 from trainer.bulk_translation.blocks import Model
 from trainer.bulk_translation.driver import TextFiles, translate_file, translate_stream
 from trainer.config import TrainedModels
@@ -65,5 +65,5 @@ if __name__ == "__main__":
     cli.run(
         main,
         allow_unknown=True,
-        if_interrupted="with --output_file, running the same command again continues the work",
+        to_continue=f"with --output_file, {TO_CONTINUE}",
     )

@@ -8,7 +8,6 @@ point makes the same three calls: `define_flags` for each dataclass it reads, `r
 import contextlib
 import dataclasses
 import difflib
-import errno
 import io
 import logging as standard_logging
 import os
@@ -21,8 +20,8 @@ from typing import Any, TypeVar
 
 from absl import app, flags, logging
 
-from pipeline.common import flag_help
-from pipeline.common.errors import UserError
+from pipeline.common import flag_help, signals
+from pipeline.common.errors import FULL_DISK, UserError
 
 Config = TypeVar("Config")
 _PARSERS: dict[type, Callable[[], flags.ArgumentParser]] = {
@@ -107,7 +106,8 @@ def run(
     main: Callable[[list[str]], int | None],
     *,
     allow_unknown: bool = False,
-    if_interrupted: str = "",
+    to_continue: str = "",
+    may_be_killed: bool = False,
 ) -> None:
     """Parses the command line, runs `main` and exits; a user's mistake is one line on stderr.
 
@@ -117,24 +117,29 @@ def run(
     Args:
         main: receives the program name and the arguments that are not our flags.
         allow_unknown: pass unknown arguments to `main` instead of refusing them.
-        if_interrupted: message after an interrupt: how to continue.
+        to_continue: message after an interrupt or on a full disk: how to continue.
+        may_be_killed: a kill harms no work, so SIGINT and SIGTERM (exit code 143) end the process
+            at once, whatever its threads do.
     """
+    interrupted = _join("interrupted", to_continue)
+    ending = signals.exiting_at_once(interrupted) if may_be_killed else contextlib.nullcontext()
     flags.FLAGS.set_gnu_getopt(True)
     flags.FLAGS.set_default("verbosity", logging.INFO)
     logging.get_absl_handler().setFormatter(_PlainFormatter())
     try:
-        app.run(main, flags_parser=lambda argv: parse(argv, allow_unknown=allow_unknown))
+        with ending:
+            app.run(main, flags_parser=lambda argv: parse(argv, allow_unknown=allow_unknown))
     except UserError as error:
         _exit(str(error), 2)
     except KeyboardInterrupt:
-        _exit("; ".join(filter(None, ["interrupted", if_interrupted])), 130)
+        _exit(interrupted, 130)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     except OSError as error:
-        if error.filename is None and error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        if error.filename is None and error.errno not in FULL_DISK:
             raise
-        _exit(f"cannot use {error.filename or 'the disk'}: {error.strerror}", 2)
+        _exit(_explain(error, to_continue), 2)
 
 
 def parse(
@@ -198,6 +203,17 @@ def _parser(hint: Any) -> tuple[flags.ArgumentParser, flags.ArgumentSerializer]:
     if typing.get_origin(hint) is tuple:
         return flags.ListParser(), flags.ListSerializer(",")
     return _PARSERS[hint](), flags.ArgumentSerializer()
+
+
+def _explain(error: OSError, to_continue: str) -> str:
+    if error.errno not in FULL_DISK:
+        return f"cannot use {error.filename}: {error.strerror}"
+    problem = f"cannot write {error.filename or 'to the disk'}: {error.strerror}"
+    return _join(problem, "free some space", to_continue)
+
+
+def _join(*parts: str) -> str:
+    return "; ".join(filter(None, parts))
 
 
 def _exit(message: str, code: int) -> typing.NoReturn:

@@ -7,7 +7,8 @@ release, and `test_beam_internals.py` checks that each still does what is relied
   that a user gets would depend on the network.
 - `ExtendedProvisionInfo`, `ProvisionInfo`, `JobServiceHandle.encode_pipeline_options`: worker
   processes receive the pipeline options from the provision info alone.
-- `SubprocessSDKEnvironment`: the only environment of `FnApiRunner` with worker processes.
+- `SubprocessSDKEnvironment`: the only environment of `FnApiRunner` with worker processes. Beam
+  starts their command in a shell, in the process group of this process.
 - `sdk_worker_main`: what such a process runs. Ours silences it first, so we call it ourselves.
 - The thread named `run_worker`, in which Beam waits for a worker process, and the exit code at the
   end of its RuntimeError: the only signs that a worker died, which Beam itself waits through.
@@ -29,8 +30,7 @@ from apache_beam.runners.portability.portable_runner import JobServiceHandle
 from apache_beam.transforms.environments import SubprocessSDKEnvironment
 
 _WAITING_THREAD = "run_worker"
-# Exit codes of a process that Ctrl-C ended: as a shell reports it, and as Python does.
-_INTERRUPTED = (" 130", " -2")
+_INTERRUPTED = (" -2", " -15")  # exit codes of a process that SIGINT or SIGTERM ended
 
 
 def make_local_runner(
@@ -45,8 +45,9 @@ def make_local_runner(
     """
     environment = None
     if worker_command:
-        # Beam starts the command in a shell; `exec` replaces the shell, so signals arrive.
-        command = f"exec {shlex.join(worker_command)}"
+        # A terminal sends Ctrl-C to workers too. They ignore it, since ending them is the driver's
+        # decision, and inherit that through `exec`, so none is ended while it starts.
+        command = f"trap '' INT TERM; exec {shlex.join(worker_command)}"
         environment = SubprocessSDKEnvironment.from_command_string(command)
     encoded = JobServiceHandle.encode_pipeline_options(options.get_all_options())
     information = beam_provision_api_pb2.ProvisionInfo(pipeline_options=encoded)
@@ -68,7 +69,11 @@ def is_worker_exit(failure: threading.ExceptHookArgs) -> bool:
 
 
 def is_interrupt(failure: threading.ExceptHookArgs) -> bool:
-    """Returns whether a failure for which `is_worker_exit` holds comes from Ctrl-C."""
+    """Returns whether a signal to the process group ended a worker before it ignored signals.
+
+    Args:
+        failure: one for which `is_worker_exit` holds.
+    """
     return str(failure.exc_value).endswith(_INTERRUPTED)
 
 

@@ -24,9 +24,9 @@ from apache_beam.options.pipeline_options import (
 )
 from apache_beam.runners import PipelineRunner, create_runner
 
-from pipeline.common import storage
+from pipeline.common import signals, storage
 from pipeline.common.cli import refuse_unknown
-from pipeline.common.errors import UserError
+from pipeline.common.errors import TO_CONTINUE, UserError
 from pipeline.stages import beam_internals, worker
 
 DIRECT = "DirectRunner"
@@ -72,19 +72,20 @@ def make_runner(options: PipelineOptions) -> PipelineRunner:
     if name != DIRECT:
         return _load_runner(name)
     has_workers = options.view_as(DirectOptions).direct_num_workers > 1
-    command = [sys.executable, "-m", worker.__name__] if has_workers else None
-    return beam_internals.make_local_runner(options, command)
+    return beam_internals.make_local_runner(options, worker.command() if has_workers else None)
 
 
 def run_to_end(pipeline: beam.Pipeline) -> None:
     """Runs a pipeline and waits for its end; an interrupt also cancels the job on its engine.
 
-    If a worker process of DirectRunner dies, this process ends, with exit code 2.
+    If a worker process of DirectRunner dies, this process ends, with exit code 2. While
+    DirectRunner runs, SIGINT and SIGTERM end it at once: Beam would wait for its workers.
     """
-    with _noticing_dead_workers():
+    with _noticing_dead_workers(), signals.exiting_at_once(f"interrupted; {TO_CONTINUE}"):
         result = pipeline.run()
     try:
-        result.wait_until_finish()
+        with signals.raising_interrupts():
+            result.wait_until_finish()
     except KeyboardInterrupt:
         with contextlib.suppress(NotImplementedError):
             result.cancel()
@@ -115,7 +116,7 @@ def _noticing_dead_workers() -> Iterator[None]:
 def _exit_without_worker(reason: BaseException | None) -> NoReturn:
     print(
         f"error: a worker process died ({reason}), perhaps for lack of memory: give fewer "
-        "--num_workers; running the same command again continues the work",
+        f"--num_workers; {TO_CONTINUE}",
         file=sys.stderr,
         flush=True,
     )

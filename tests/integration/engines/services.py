@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
+import psutil  # type: ignore[import-untyped]
+
 from tests.helpers.commands import REPOSITORY
 
 _SECONDS = 60.0  # no wait is longer, however busy the machine is
@@ -51,6 +53,16 @@ def wait_for(find: Callable[[], _Value | None], what: str) -> _Value:
             return value
         time.sleep(0.05)
     raise TimeoutError(f"waited {_SECONDS} s for {what}")
+
+
+def running_with(mark: str) -> list[int]:
+    """Returns the processes that have a text in their environment variable MARK."""
+    processes = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if mark in process.environ().get("MARK", ""):
+                processes.append(process.pid)
+    return processes
 
 
 def text_of(path: Path) -> str | None:

@@ -141,7 +141,12 @@ def test_help_shows_our_flags_with_units_and_defaults_and_no_others(
         (UserError("no file x:\n expected y"), 2, "error: no file x: expected y"),
         (KeyboardInterrupt(), 130, "error: interrupted; run it again\n"),
         (FileNotFoundError(2, "No such file or directory", "a/b"), 2, "error: cannot use a/b: No"),
-        (OSError(28, "No space left on device"), 2, "error: cannot use the disk: No space left"),
+        (
+            OSError(28, "No space left on device", "a/b"),
+            2,
+            "error: cannot write a/b: No space left on device; free some space; run it again\n",
+        ),
+        (OSError(28, "No space left on device"), 2, "error: cannot write to the disk: No space"),
     ],
 )
 def test_a_users_mistake_is_one_line_and_an_exit_code(
@@ -156,7 +161,7 @@ def test_a_users_mistake_is_one_line_and_an_exit_code(
 
     monkeypatch.setattr("sys.argv", ["bake"])
     with pytest.raises(SystemExit) as exit_:
-        cli.run(main, if_interrupted="run it again")
+        cli.run(main, to_continue="run it again")
     error = capsys.readouterr().err
     assert exit_.value.code == code
     assert error.startswith(line) and error.count("\n") == 1

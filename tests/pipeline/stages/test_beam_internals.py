@@ -5,6 +5,7 @@ import ast
 import functools
 import json
 import os
+import signal
 import sys
 import threading
 from pathlib import Path
@@ -18,7 +19,7 @@ from apache_beam.runners.portability.fn_api_runner import fn_runner, worker_hand
 from pipeline.stages import beam_internals, worker
 from tests.architecture.source import find_imports, read_modules
 
-WORKER_COMMAND = [sys.executable, "-m", worker.__name__]
+GROUP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 # What Beam documents for users. Runners are named by users, and Dask's defines options.
 DOCUMENTED = (
     "apache_beam",
@@ -31,7 +32,9 @@ DOCUMENTED = (
 def report_process(path: str, number: int) -> None:
     """Writes what a process knows of itself, for a pipeline to run."""
     options = json.loads(os.environ.get("PIPELINE_OPTIONS", "{}"))
-    Path(path).write_text(json.dumps({"pid": os.getpid(), "options": options, "number": number}))
+    ignored = [signal.getsignal(each) == signal.SIG_IGN for each in GROUP_SIGNALS]
+    report = {"pid": os.getpid(), "options": options, "number": number, "ignored": ignored}
+    Path(path).write_text(json.dumps(report))
 
 
 def run_on(path: Path, num_workers: int, command: list[str] | None) -> dict[str, object]:
@@ -50,10 +53,11 @@ def test_without_a_command_this_process_does_the_work(tmp_path: Path) -> None:
     assert (report["pid"], report["number"]) == (os.getpid(), 3)
 
 
-def test_worker_processes_receive_the_pipeline_options(tmp_path: Path) -> None:
-    report = run_on(tmp_path / "report", 2, WORKER_COMMAND)
+def test_worker_processes_receive_the_pipeline_options_and_ignore_signals(tmp_path: Path) -> None:
+    report = run_on(tmp_path / "report", 2, worker.command())
     assert report["pid"] != os.getpid() and report["number"] == 3
     assert "eu-north-1" in json.dumps(report["options"])
+    assert report["ignored"] == [True, True]
 
 
 # Dies of SIGINT also where that is ignored, as in a background job of a shell.
@@ -67,7 +71,7 @@ DIE_INTERRUPTED = (
     [
         ("exit 3", False),
         ("kill -KILL $$", False),
-        ("exit 130", True),
+        ("kill -TERM $$", True),
         (f"exec {sys.executable} -c '{DIE_INTERRUPTED}'", True),
     ],
 )

@@ -1,9 +1,7 @@
-import contextlib
 import socket
 from pathlib import Path
 from unittest import mock
 
-import psutil  # type: ignore[import-untyped]
 import pytest
 from apache_beam.options.pipeline_options import (
     DirectOptions,
@@ -19,7 +17,7 @@ from pipeline.common.errors import UserError
 from pipeline.stages.runners import make_options, make_runner, run_to_end
 from tests.helpers import commands
 from tests.helpers.object_store import MemoryFileSystem
-from tests.integration.engines.services import wait_for
+from tests.integration.engines.services import running_with, wait_for
 
 
 def test_direct_runner_is_the_in_process_one() -> None:
@@ -126,13 +124,3 @@ def test_a_worker_process_that_dies_ends_the_run_and_the_other_workers(tmp_path:
     assert process.returncode == 2, error
     assert [line for line in error.splitlines() if line.startswith("error: a worker process died")]
     wait_for(lambda: None if running_with(str(tmp_path)) else True, "the other worker to end")
-
-
-def running_with(mark: str) -> list[int]:
-    """Returns the processes that have a text in their environment."""
-    processes = []
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error):
-            if mark in process.environ().get("MARK", ""):
-                processes.append(process.pid)
-    return processes
