@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from pipeline.cleaning.scripts import primary_code
-from pipeline.common.errors import UserError
+from pipeline.common.errors import ResumableError, UserError
 
 # With these limits, under 0.05 % of 13,500 lines of Hansard and WMT news are judged to be in
 # another language; of the news with a wrong one of English, French and German declared, 96 to 99 %.
@@ -53,12 +53,12 @@ def load_identifier() -> Identifier:
     """Returns py3langid's identifier.
 
     Raises:
-        UserError: the library is not installed.
+        ResumableError: the library is not installed.
     """
     try:
         langid = importlib.import_module("py3langid.langid")
     except ImportError as error:
-        raise UserError(
+        raise ResumableError(
             "--identify_languages requires the library py3langid: pip install py3langid"
         ) from error
     return langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE, norm_probs=True)

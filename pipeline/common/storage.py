@@ -69,6 +69,9 @@ def write_atomically(path: str | Path, data: bytes | Iterable[bytes]) -> None:
     Args:
         path: replaced if it exists.
         data: the content, or its parts, so that it need not fit into memory.
+
+    Raises:
+        OSError: it cannot be written, as on a full disk; names the path.
     """
     parts = filter(None, [data] if isinstance(data, bytes) else data)
     if is_url(path):
@@ -82,8 +85,9 @@ def write_atomically(path: str | Path, data: bytes | Iterable[bytes]) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
-    except OSError:
+    except OSError as error:
         Path(temporary).unlink(missing_ok=True)  # frees space on a full disk
+        error.filename = str(path)
         raise
 
 

@@ -19,7 +19,7 @@ run are in a folder named by the digest of its configuration and inputs:
 | RUN/pairs/BLOCK.json | `CleanReport` | stage | stage |
 | RUN/counts/BLOCK.json | `CountReport` | stage | stage |
 | RUN/encoded/BLOCK.json | `EncodeReport` | stage | stage |
-| RUN/*/BLOCK.error | message of a user's mistake | stage | stage |
+| RUN/*/BLOCK.error | message of a `UserError` | stage | stage |
 | RUN/final/… | shards, subwords, texts, manifest | EncodePairs, build | trainer |
 
 A report is written after all other files of its block: it marks the block as finished.

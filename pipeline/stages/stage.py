@@ -1,8 +1,8 @@
 """A stage: a function applied to every block, with a report on disk for each finished block.
 
 A stage writes its files, then its report; a block that has a report is finished and is skipped by
-the next run. A user's mistake found inside a worker becomes the block's error file, which the
-driver raises in block order: the message does not depend on which worker was first.
+the next run. A `UserError` inside a worker becomes the block's error file, which the driver raises
+in block order: the message does not depend on which worker was first.
 
 How blocks are mapped is the caller's choice (`BlockMapper`): `beam_pipeline.BeamMapper` runs them
 on an engine of Beam's, a plain loop runs them in this process.
@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 from pipeline.common import storage
-from pipeline.common.errors import UserError
+from pipeline.common.errors import FULL_DISK, TO_CONTINUE, ResumableError, UserError
 from pipeline.common.progress import follow_blocks
 from pipeline.common.storage import write_atomically
 from pipeline.corpora.blocks import Unit
@@ -33,6 +33,7 @@ class Report(Protocol):
 
 
 _Report = TypeVar("_Report", bound=Report)
+_SYSTEM_ERROR = re.compile(r"\[Errno (\d+)\] ([^\[\n]*)")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Stage(Generic[_Report]):
         return f"{self.folder}/{block.name}.json"
 
     def error_path(self, block: Unit) -> str:
-        """Returns the file that holds the message of a user's mistake in the block."""
+        """Returns the file that holds the message of a `UserError` in the block."""
         return f"{self.folder}/{block.name}.error"
 
     def finished(self) -> set[str]:
@@ -63,7 +64,7 @@ class Stage(Generic[_Report]):
             try:
                 report = self.function(block)
             except UserError as error:
-                write_atomically(self.error_path(block), str(error).encode())
+                write_atomically(self.error_path(block), _error_to_json(error))
             else:
                 write_atomically(self.report_path(block), json.dumps(report.to_json()).encode())
         return block.name
@@ -79,7 +80,8 @@ def run_stage(
     """Runs a stage over all blocks that lack a report; returns the reports in block order.
 
     Raises:
-        UserError: a user's mistake in a block (the first one in block order), or a full disk.
+        UserError: a user's mistake in a block, the first one in block order.
+        ResumableError: a full disk, or files that a worker cannot reach.
     """
     storage.make_folder(stage.folder)
     for name in storage.entries(stage.folder):
@@ -107,18 +109,35 @@ def read_reports(stage: Stage[_Report], blocks: Sequence[Unit]) -> list[_Report]
     for block in blocks:
         error_path = stage.error_path(block)
         if error_path.removeprefix(f"{stage.folder}/") in names:
-            raise UserError(storage.read(error_path).decode())
+            raise _error_from_json(storage.read(error_path))
         values = json.loads(storage.read(stage.report_path(block)))
         reports.append(stage.report_type.from_json(values))
     return reports
 
 
+def _error_to_json(error: UserError) -> bytes:
+    is_resumable = isinstance(error, ResumableError)
+    return json.dumps({"message": str(error), "is_resumable": is_resumable}).encode()
+
+
+def _error_from_json(data: bytes) -> UserError:
+    error = json.loads(data)
+    return (ResumableError if error["is_resumable"] else UserError)(error["message"])
+
+
 def _explain(error: Exception, stage: Stage[Any]) -> Exception:
     """Returns a worker's failure in a user's terms; most engines pass it on as text alone."""
-    failure = re.search(r"\[Errno \d+\] ([^\[\n]*)", str(error))
+    failure = _SYSTEM_ERROR.search(str(error))
     if failure is None:
         return error
-    return UserError(
-        f"{stage.verb}: {failure[1].strip()}; every worker must be able to read the inputs and to "
-        f"write to {stage.folder}; running the same command again continues the work"
+    number, problem = int(failure[1]), failure[2].strip()
+    if number in FULL_DISK:
+        reason, _, path = problem.partition(": ")
+        place = path.strip("'") or stage.folder
+        return ResumableError(
+            f"{stage.verb}: cannot write {place}: {reason}; free some space; {TO_CONTINUE}"
+        )
+    return ResumableError(
+        f"{stage.verb}: {problem}; every worker must be able to read the inputs and to "
+        f"write to {stage.folder}; {TO_CONTINUE}"
     )

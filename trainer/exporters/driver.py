@@ -1,9 +1,11 @@
 """Exporting a run: checks the output directory, loads the weights, writes the model atomically."""
 
+import contextlib
 import dataclasses
 import json
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -81,36 +83,39 @@ def export_run(
         the content of export.json.
 
     Raises:
-        UserError: the directory holds something else, or the format cannot express the model.
+        UserError: the directory holds something else, or the format cannot express the model, or
+            the disk is full.
     """
     output_dir = Path(target.output_dir)
-    temporary = _reserve(output_dir)
-    checkpoint = _write_model(run, models, search, target, temporary)
-    size = sum(path.stat().st_size for path in temporary.rglob("*") if path.is_file())
-    result = ExportResult(
-        format=target.format,
-        output_dir=str(output_dir),
-        weights=target.weights,
-        bytes=size,
-        run_dir=models.run_dir,
-        ensemble=models.ensemble,
-        step=checkpoint.step,
-        averaged_steps=tuple(checkpoint.sources),
-        source_language=run.data.source_language,
-        target_language=run.data.target_language,
-        search=search,
-    )
-    text = json.dumps(result.to_json(), indent=1) + "\n"
-    write_atomically(str(temporary / _EXPORT_FILE), text.encode())
-    shutil.rmtree(output_dir, ignore_errors=True)
-    os.replace(temporary, output_dir)
+    with _reserve(output_dir) as temporary:
+        checkpoint = _write_model(run, models, search, target, temporary)
+        size = sum(path.stat().st_size for path in temporary.rglob("*") if path.is_file())
+        result = ExportResult(
+            format=target.format,
+            output_dir=str(output_dir),
+            weights=target.weights,
+            bytes=size,
+            run_dir=models.run_dir,
+            ensemble=models.ensemble,
+            step=checkpoint.step,
+            averaged_steps=tuple(checkpoint.sources),
+            source_language=run.data.source_language,
+            target_language=run.data.target_language,
+            search=search,
+        )
+        text = json.dumps(result.to_json(), indent=1) + "\n"
+        write_atomically(str(temporary / _EXPORT_FILE), text.encode())
+        shutil.rmtree(output_dir, ignore_errors=True)
+        os.replace(temporary, output_dir)
     return result
 
 
-def _reserve(output_dir: Path) -> Path:
-    """Returns a temporary path beside the output, which does not exist but can be created.
+@contextlib.contextmanager
+def _reserve(output_dir: Path) -> Iterator[Path]:
+    """Yields a temporary path beside the output, which does not exist but can be created.
 
-    TensorFlow fails with a traceback where it cannot write, so this is tried beforehand.
+    TensorFlow fails with a traceback where it cannot write, so this is tried beforehand. What is
+    left there at the end, after a failure, is deleted.
     """
     if output_dir.exists() and not (output_dir / _EXPORT_FILE).exists():
         raise UserError(
@@ -121,7 +126,10 @@ def _reserve(output_dir: Path) -> Path:
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
     temporary.rmdir()
-    return temporary
+    try:
+        yield temporary
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _write_model(
@@ -132,15 +140,17 @@ def _write_model(
     from trainer.exporters.ctranslate2 import save_ctranslate2
     from trainer.exporters.saved_model import save_translator
     from trainer.inference.translator import load_translator
+    from trainer.runtime.error_messages import explain_full_disk
 
     translator, checkpoint = load_translator(run, models, search)
-    if target.format == "ctranslate2":
-        save_ctranslate2(run, translator, directory, weights=target.weights)
-        return checkpoint
     verbosity = logging.get_verbosity()
     logging.set_verbosity(logging.WARNING)  # TensorFlow reports every renamed input
     try:
-        save_translator(translator, directory, weights=target.weights)
+        with explain_full_disk(target.output_dir, "free some space"):
+            if target.format == "ctranslate2":
+                save_ctranslate2(run, translator, directory, weights=target.weights)
+            else:
+                save_translator(translator, directory, weights=target.weights)
     finally:
         logging.set_verbosity(verbosity)
     return checkpoint

@@ -25,6 +25,27 @@ _LOST_FILE = (
 
 
 @contextlib.contextmanager
+def explain_full_disk(directory: str, remedy: str) -> Iterator[None]:
+    """Explains a failed write, of Python or TensorFlow, to a directory whose disk is full.
+
+    Args:
+        directory: where files are written; named unless the error names its file.
+        remedy: what to do.
+
+    Raises:
+        UserError: in place of the error.
+    """
+    try:
+        yield
+    except (OSError, tf.errors.ResourceExhaustedError) as error:
+        reason = next((text for text in _NOT_MEMORY if text in str(error)), None)
+        if reason is None:
+            raise
+        path = getattr(error, "filename", None) or directory
+        raise UserError(f"cannot write to {path}: {reason}; {remedy}") from error
+
+
+@contextlib.contextmanager
 def explain_training_errors(training: TrainingConfig) -> Iterator[None]:
     """Explains lack of memory or disk space, and the loss of a worker or a connection.
 
@@ -32,14 +53,12 @@ def explain_training_errors(training: TrainingConfig) -> Iterator[None]:
         UserError: in place of TensorFlow's own error.
     """
     try:
-        yield
+        with explain_full_disk(
+            training.run_dir,
+            "free some, then run the same command again to continue from the last checkpoint",
+        ):
+            yield
     except tf.errors.ResourceExhaustedError as error:
-        reason = next((text for text in _NOT_MEMORY if text in str(error)), None)
-        if reason:
-            raise UserError(
-                f"cannot write to {training.run_dir}: {reason}; free some, then run the same "
-                "command again to continue from the last checkpoint"
-            ) from error
         raise UserError(
             f"out of memory with --tokens_per_batch={training.tokens_per_batch} in "
             f"--gradient_accumulation={training.gradient_accumulation} parts: double "

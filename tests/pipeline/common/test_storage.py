@@ -103,7 +103,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_other(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full_disk)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match=f"No space left on device: '{folder}/a.txt'"):
         storage.write_atomically(f"{folder}/a.txt", b"2")
     assert storage.sizes(folder) == {"a.txt": 3, "in/b": 0, "in/deep/c": 5}
     assert storage.read(f"{folder}/a.txt") == b"one"

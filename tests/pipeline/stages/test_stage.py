@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pipeline.common.errors import UserError
+from pipeline.common.errors import ResumableError, UserError
 from pipeline.corpora.blocks import Block
 from pipeline.stages.stage import Stage, read_reports, run_stage
 from tests.helpers.object_store import OBJECTS, objects
@@ -64,9 +64,33 @@ def test_reports_are_in_block_order_for_any_order_of_the_mapper() -> None:
     assert reports == [NumberReport(0), NumberReport(1), NumberReport(2)]
 
 
-def test_a_failure_of_a_file_system_is_explained() -> None:
+@pytest.mark.parametrize(
+    ("failure", "expected"),
+    [
+        (
+            "worker: OSError: [Errno 28] No space left on device: '/a/b' [while running]\n more",
+            "Count: cannot write /a/b: No space left on device; free some space; running the same",
+        ),
+        ("OSError: [Errno 28] No space left on device", f"Count: cannot write {FOLDER}: No space"),
+        (
+            "PermissionError: [Errno 13] Permission denied: '/a' [while running]",
+            f"Count: Permission denied: '/a'; every worker must .* {FOLDER}; running the same",
+        ),
+    ],
+)
+def test_a_failure_of_a_file_system_is_explained(failure: str, expected: str) -> None:
     def fail(stage: Stage, blocks: object) -> None:
-        raise RuntimeError("worker: OSError: [Errno 28] No space left on device [while running]")
+        raise RuntimeError(failure)
 
-    with pytest.raises(UserError, match="Count: No space left on device; every worker"):
+    with pytest.raises(ResumableError, match=expected):
         run_stage(Stage("Count", fail_at_one, FOLDER, NumberReport), BLOCKS, fail)
+
+
+@pytest.mark.parametrize("kind", [UserError, ResumableError])
+def test_a_workers_error_keeps_its_kind(kind: type[UserError]) -> None:
+    def fail(block: Block) -> NumberReport:
+        raise kind("no library")
+
+    with pytest.raises(UserError, match="^no library$") as raised:
+        run_stage(Stage("Count", fail, FOLDER, NumberReport), BLOCKS, map_in_order)
+    assert raised.type is kind

@@ -4,10 +4,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import tensorflow as tf
 
 from pipeline.common.errors import UserError
 from trainer.config import TrainedModels
+from trainer.exporters import saved_model
 from trainer.exporters.driver import ExportTarget, export_run
+from trainer.inference import translator
 from trainer.runs.run_directory import Run
 
 
@@ -19,6 +22,32 @@ def test_a_directory_that_is_not_an_export_is_kept(
     with pytest.raises(UserError, match="exists and is not an exported model"):
         export_run(run, TrainedModels(), run.search, target)
     assert (tmp_path / "precious").exists()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(28, "No space left on device"),
+        tf.errors.ResourceExhaustedError(None, None, "Failed to write; No space left on device"),
+    ],
+)
+def test_a_full_disk_is_one_line_and_leaves_the_earlier_export_alone(
+    make_run: Callable[..., Run], tmp_path: Path, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fill_the_disk(translator: object, directory: Path, *, weights: str) -> None:
+        directory.mkdir()
+        (directory / "half").write_text("the")
+        raise error
+
+    monkeypatch.setattr(translator, "load_translator", lambda *_: (None, None))
+    monkeypatch.setattr(saved_model, "save_translator", fill_the_disk)
+    (tmp_path / "e").mkdir()
+    (tmp_path / "e/export.json").write_text("{}")
+    run, target = make_run(), ExportTarget(str(tmp_path / "e"))
+    expected = f"cannot write to {tmp_path}/e: No space left on device; free some space$"
+    with pytest.raises(UserError, match=expected):
+        export_run(run, TrainedModels(), run.search, target)
+    assert sorted(tmp_path.rglob("*")) == [tmp_path / "e", tmp_path / "e/export.json"]
 
 
 def test_only_a_saved_model_holds_an_ensemble() -> None:

@@ -22,6 +22,14 @@ def fill_the_disk() -> None:
     raise tf.errors.ResourceExhaustedError(None, None, "runs/a/x; No space left on device\nmore")
 
 
+def fill_the_disk_of_a_log() -> None:
+    raise OSError(28, "No space left on device")
+
+
+def fill_the_disk_of_a_file() -> None:
+    raise OSError(28, "No space left on device", "runs/a/run.json")
+
+
 def lose_a_worker() -> None:
     raise tf.errors.UnavailableError(None, None, "Socket closed\nand more")
 
@@ -35,6 +43,8 @@ def stop_without_a_worker() -> None:
     [
         (exhaust_memory, "out of memory with --tokens_per_batch=777 .*double --gradient_accumu"),
         (fill_the_disk, "cannot write to runs/a: No space left on device; .* same command again"),
+        (fill_the_disk_of_a_log, "cannot write to runs/a: No space left on device; .* same com"),
+        (fill_the_disk_of_a_file, "cannot write to runs/a/run.json: No space left on device; .*"),
         (lose_a_worker, "lost another worker; run the same command again, on all"),
         (stop_without_a_worker, "lost another worker; run the same command again, on all"),
     ],
@@ -54,9 +64,11 @@ def test_without_workers_a_lost_connection_is_no_worker() -> None:
         lose_a_worker()
 
 
-def test_other_errors_pass_through() -> None:
-    with pytest.raises(ZeroDivisionError), explain_training_errors(TRAINING):
-        raise ZeroDivisionError
+@pytest.mark.parametrize("error", [ZeroDivisionError(), FileNotFoundError(2, "No such file", "a")])
+def test_other_errors_pass_through(error: Exception) -> None:
+    with pytest.raises(type(error)) as raised, explain_training_errors(TRAINING):
+        raise error
+    assert raised.value is error
 
 
 @pytest.fixture
