@@ -17,7 +17,7 @@ from absl import logging
 from pipeline.build import holdout, manifest
 from pipeline.build.find_inputs import find_inputs
 from pipeline.build.script_check import warn_of_other_scripts
-from pipeline.build.staging import Staging, completed_config
+from pipeline.build.staging import Staging, completed_config, open_staging
 from pipeline.build.vocabularies import WordCounts, check_given, make_subwords
 from pipeline.cleaning import deduplication
 from pipeline.cleaning.rule_flags import explain_no_pairs
@@ -63,7 +63,8 @@ def build_dataset(config: PreprocessConfig, map_blocks: BlockMapper) -> Dataset:
         The dataset, as the trainer loads it.
 
     Raises:
-        UserError: the inputs, the directory or the vocabulary size cannot be used.
+        UserError: the inputs, the directory or the vocabulary size cannot be used, or another
+            process is preprocessing into the directory.
     """
     config = config.resolved()
     completed = completed_config(config.output_dir)
@@ -77,14 +78,15 @@ def build_dataset(config: PreprocessConfig, map_blocks: BlockMapper) -> Dataset:
         return load_dataset(config.output_dir)
     subwords = check_given(config)
     config.rules.chosen("train")  # a rule that cannot be applied raises here, before any work
-    staging = Staging(config.output_dir)
-    blocks, corpora = _cut(config, staging)
-    checksums = [*subwords, *(corpus.sha256 for corpus in corpora)]
-    key = {"config": config.content(), "inputs": checksums}
-    warn_of_other_scripts(config.languages, blocks["train"])
-    if not staging.claim({**key, "format_version": FORMAT_VERSION, "work_version": _WORK_VERSION}):
-        _Build(config, map_blocks, staging, blocks, corpora).run()
-    staging.publish()
+    with open_staging(config.output_dir) as staging:
+        blocks, corpora = _cut(config, staging)
+        checksums = [*subwords, *(corpus.sha256 for corpus in corpora)]
+        key = {"config": config.content(), "inputs": checksums}
+        versions = {"format_version": FORMAT_VERSION, "work_version": _WORK_VERSION}
+        warn_of_other_scripts(config.languages, blocks["train"])
+        if not staging.claim({**key, **versions}):
+            _Build(config, map_blocks, staging, blocks, corpora).run()
+        staging.publish()
     return load_dataset(config.output_dir)
 
 

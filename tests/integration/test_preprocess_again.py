@@ -4,6 +4,7 @@ import dataclasses
 import gzip
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 
 from pipeline.cleaning.rules import CleaningConfig
 from pipeline.common import cli
-from pipeline.common.errors import UserError
+from pipeline.common.errors import ResumableError, UserError
 from pipeline.dataset import schema
 from pipeline.stages.clean_pairs import CleanPairs
 from pipeline.stages.count_words import CountWords
@@ -182,7 +183,8 @@ def test_a_full_disk_is_a_one_line_error_and_the_next_run_resumes(
         cli.run(lambda _: None if build_with_beam(config) else None)
     assert exit.value.code == 2
     error = capsys.readouterr().err.strip().split("\n")[-1]
-    assert error.startswith("error: ") and "No space left on device" in error
+    assert error.startswith("error: ")
+    assert re.search(f"cannot write {tmp_path}/.*{kind}.*: No space left on device; free", error)
     assert not list((tmp_path / "out").rglob("*.tmp"))  # they would take up space
     monkeypatch.undo()
     assert contents(build(config).directory) == contents(
@@ -206,8 +208,34 @@ def full_disk(*_: object) -> None:
     raise OSError(28, "No space left on device")
 
 
-def test_work_of_another_configuration_is_not_used(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="vocabulary_size=9999 is more than"):
-        build(configure(tmp_path, "out", vocabulary_size=9999, block_lines=7))
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"vocabulary_size": 9999}, "vocabulary_size=9999 is more than"),
+        ({"source_files": ("{tmp}/nowhere",)}, "no file .*/nowhere"),
+        ({"source_files": ("{tmp}/short",)}, "/short has 2 lines but"),
+        ({"source_files": ("{tmp}/latin1",)}, "latin1, line 500: byte 0xfc is not UTF-8"),
+    ],
+)
+def test_a_mistake_in_the_first_run_leaves_no_directory(
+    tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
+    (tmp_path / "short").write_text("a\nb\n")
+    (tmp_path / "latin1").write_bytes(b"a\n" * 499 + b"f\xfcr\n")
+    for name in changes.keys() & {"source_files"}:
+        changes = {name: tuple(path.format(tmp=tmp_path) for path in changes[name])}
+    with pytest.raises(UserError, match=message):
+        build(configure(tmp_path, "new/out", **changes))
+    assert not (tmp_path / "new").exists()
+
+
+def test_work_of_another_configuration_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(EncodePairs, "_write_shard", full_disk)
+    with pytest.raises(ResumableError, match="No space left"):
+        build(configure(tmp_path, "out", block_lines=7))
+    monkeypatch.undo()
+    assert any((tmp_path / "out/.staging").glob("*/pairs/*.tsv"))
     mixed = build(configure(tmp_path, "out"))
     assert contents(mixed.directory) == contents(build(configure(tmp_path, "new")).directory)

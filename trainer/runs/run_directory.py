@@ -8,17 +8,14 @@ run_dir/run.json        configuration and data fingerprint
 
 import contextlib
 import dataclasses
-import fcntl
 import json
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from absl import logging
-
 from model.config import SearchConfig, TransformerConfig
-from pipeline.common import storage
+from pipeline.common import lock, storage
 from pipeline.common.errors import UserError
 from pipeline.common.storage import write_atomically
 from pipeline.dataset.schema import Dataset, Vocabulary
@@ -111,20 +108,7 @@ def lock_run_directory(run_dir: str) -> Iterator[None]:
     """
     directory = _local(run_dir)
     _make_folder(directory)
-    with open(directory / ".lock", "w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise UserError(
-                f"another process is training in {directory}: wait for it, stop it, or set "
-                "another --run_dir"
-            ) from error
-        except OSError as error:
-            logging.warning(
-                "%s cannot be locked (%s): start only one training there at a time",
-                directory,
-                error,
-            )
+    with lock.lock_folder(directory, work="training", remedy="set another --run_dir"):
         yield
 
 
@@ -182,7 +166,7 @@ def load_run(directory: str | Path) -> Run:
 def _make_folder(directory: Path) -> None:
     """Creates a run directory; raises UserError if the folder exists and is not a run's."""
     if not (directory / "run.json").exists() and directory.is_dir():
-        ours = (".lock", "run.json.")  # the second: a temporary file of an interrupted start
+        ours = (lock.FILE_NAME, "run.json.")  # the second: a temporary file of an interrupted start
         if any(not path.name.startswith(ours) for path in directory.iterdir()):
             raise UserError(
                 f"{directory} is not empty and holds no run; expected a new or empty directory: "
