@@ -8,7 +8,8 @@ is used.
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from pipeline.common.errors import UserError
+from pipeline.common.errors import ResumableError
+from pipeline.common.silence import silent_tensorflow
 
 SPECIAL = ("<pad>", "</s>", "<unk>")
 MARK, JOINER = "▁", "##"
@@ -19,12 +20,13 @@ def tokenizer(pieces: Sequence[str]) -> Any:
     """Returns the TensorFlow Text op for marked words: used here and in the exported graph.
 
     Raises:
-        UserError: TensorFlow Text is not installed.
+        ResumableError: TensorFlow Text is not installed.
     """
     try:
-        import tensorflow_text
+        with silent_tensorflow():
+            import tensorflow_text
     except ImportError as error:
-        raise UserError(
+        raise ResumableError(
             f"wordpieces require TensorFlow Text ({error}): pip install tensorflow-text, here and "
             "on workers"
         ) from error

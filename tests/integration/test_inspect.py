@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.commands import refuse, succeed
+from tests.helpers.commands import refuse, run_process, succeed
 from tests.helpers.preprocessing import build, configure
 
 
@@ -18,6 +18,14 @@ def test_the_card_is_shown_and_checked_and_damage_is_named(tmp_path: Path) -> No
     path = Path(dataset.path(shard.path))
     path.write_bytes(path.read_bytes()[:-1] + b"?")
     assert shard.path in refuse("pipeline.inspect", dataset.directory, "--verify")
+
+
+@pytest.mark.heavy
+def test_wordpieces_are_shown_without_notices_of_tensorflow(tmp_path: Path) -> None:
+    config = configure(tmp_path, "out", subwords="wordpiece", vocabulary_size=55)
+    result = run_process("-m", "pipeline.inspect", build(config).directory)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert " wordpiece subwords" in result.stdout
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,12 @@ import tensorflow as tf
 
 from pipeline.common import storage
 from pipeline.common.errors import UserError
+from pipeline.common.silence import silent_stderr
 from pipeline.common.storage import write_atomically
 from pipeline.dataset.schema import END_ID
 from trainer.exporters import warmup
 from trainer.inference.batching import Translate
 from trainer.inference.translator import Translator
-from trainer.runtime.startup import silent_stderr
 
 DEFAULT_SIGNATURE = "serving_default"
 WITH_PREFIX = "translate_with_prefix"

@@ -11,10 +11,10 @@ import tensorflow as tf
 import tensorflow_text
 from tensorflow_text.python.ops.sentencepiece_tokenizer import gen_sentencepiece_tokenizer
 
+from pipeline.common.silence import silent_stderr
 from pipeline.dataset.schema import END_ID, PADDING_ID
 from pipeline.subwords import wordpiece
 from pipeline.subwords.encoding import is_wordpiece
-from trainer.runtime.startup import silent_stderr
 
 
 class TextOps(tf.Module, abc.ABC):

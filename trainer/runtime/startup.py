@@ -1,15 +1,11 @@
 """Starting TensorFlow: the Keras backend, threads and kernels, without start-up notices."""
 
-import contextlib
 import os
 import platform
-import sys
-import tempfile
-from collections.abc import Iterator
 
+from pipeline.common.silence import SILENT, silent_tensorflow
 from trainer.config import TrainingConfig
 
-_SILENT = "3"
 _MAX_PARTS = 4  # each part holds gradients of its own
 
 
@@ -37,11 +33,10 @@ def start_tensorflow(
         os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
     if not for_search and platform.machine() in ("x86_64", "AMD64"):
         os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
-    verbose = os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", _SILENT) != _SILENT
-    with contextlib.nullcontext() if verbose else silent_stderr():
+    with silent_tensorflow():
         import tensorflow as tf
 
-        if not verbose:
+        if os.environ["TF_CPP_MIN_LOG_LEVEL"] == SILENT:
             tf.get_logger().setLevel("WARNING")
         if "TF_CONFIG" not in os.environ:
             tf.config.list_logical_devices()
@@ -62,21 +57,3 @@ def choose_parts_at_once(training: TrainingConfig) -> int:
     if training.jit_compile or training.mixed_precision != "none" or "TF_CONFIG" in os.environ:
         return 1
     return min(processor_cores(), _MAX_PARTS)
-
-
-@contextlib.contextmanager
-def silent_stderr() -> Iterator[None]:
-    """Captures standard error, including that of C++ code; prints it only after an exception."""
-    sys.stderr.flush()
-    saved = os.dup(2)
-    with tempfile.TemporaryFile() as captured:
-        os.dup2(captured.fileno(), 2)
-        try:
-            yield
-        except BaseException:
-            captured.seek(0)
-            os.write(saved, captured.read())
-            raise
-        finally:
-            os.dup2(saved, 2)
-            os.close(saved)
