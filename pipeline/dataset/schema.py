@@ -235,11 +235,12 @@ def _check_files(dataset: Dataset) -> None:
     sizes = storage.sizes(dataset.directory)
     for vocabulary in dataset.vocabularies.values():
         subwords = dataset.path(vocabulary.path)
-        data = storage.read(subwords) if vocabulary.path in sizes else b""
-        if hashlib.sha256(data).hexdigest() != vocabulary.sha256:
+        problem = "is missing" if vocabulary.path not in sizes else None
+        if not problem and hashlib.sha256(storage.read(subwords)).hexdigest() != vocabulary.sha256:
+            problem = "is damaged, its checksum does not match"
+        if problem:
             raise UserError(
-                f"{subwords} is damaged, its checksum does not match: "
-                f"delete {dataset.directory} and preprocess again"
+                f"{subwords} {problem}: delete {dataset.directory} and preprocess again"
             )
     for shard in (shard for split in dataset.splits.values() for shard in split.shards):
         size = sizes.get(shard.path)
