@@ -13,7 +13,6 @@ import pytest
 from tests.architecture.source import ROOT
 from tests.benchmarks import (
     optimisation_tables,
-    quality_tables,
     record,
     record_tables,
     speed_tables,
@@ -182,19 +181,6 @@ def test_optimisations_are_kept_or_rejected(records: list[record.Record]) -> Non
 def test_an_empty_table_names_the_command_that_fills_it(records: list[record.Record]) -> None:
     assert "python -m tests.benchmarks.training --work_dir" in speed_tables.training()
     assert "python -m tests.benchmarks.decoding --work_dir" in speed_tables.readme_decoding()
-
-
-def test_projection_follows_from_the_count_of_operations(records: list[record.Record]) -> None:
-    model = {
-        "updates": 100_000,
-        "tokens_per_update": 50_000,
-        "parameters": 5e8,
-        "operations_per_update": 8 * 312e12 * 0.4 / 100_000 * 3600,
-    }
-    records.append(make_record("projection", {"base": model}))
-    rows = dict(cells(quality_tables.projection()))
-    assert rows["8 × A100 at 40 to 20 %"] == "1.0 to 2.0 h"
-    assert rows["weights, gradients, Adam on each GPU"] == "8.0 GB"
 
 
 @pytest.mark.parametrize("path", sorted(record.RESULTS.glob("*.json")), ids=lambda path: path.name)

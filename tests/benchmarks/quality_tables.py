@@ -1,20 +1,13 @@
-"""Tables of what was learned, and of what learning takes."""
+"""Tables of what was learned."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from tests.benchmarks.record import Record
 from tests.benchmarks.record_tables import (
     Row,
     from_records,
-    markdown,
     records_of,
 )
-
-_P100_HOURS = {"base": 12, "big": 84}  # §5.2, on eight
-_PEAKS = {"8 × A100": 8 * 312e12, "8 × H100 or H200": 8 * 989e12, "1 × H200": 989e12}  # bfloat16
-_P100_PEAK = 8 * 10.6e12  # float32
-_SHARES = (0.4, 0.2)  # of the peak
-_BYTES_PER_PARAMETER = 16  # weight, gradient and Adam's two moments in float32
 
 
 def ctranslate2_agreement() -> str:
@@ -41,13 +34,6 @@ def ablation() -> str:
     return from_records("ablation", header, _ablation_rows)
 
 
-def projection() -> str:
-    """Returns what the paper's trainings take on GPUs."""
-    records = records_of("projection")
-    rows = [row for record in records for row in _projection_rows(record["results"])]
-    return markdown(["", *(records[-1]["results"] if records else ())], rows)
-
-
 def _agreement_rows(record: Record) -> Iterator[Row]:
     shares = {
         (entry["beam_size"], entry["length_penalty"], entry["weights"]): entry["share"]
@@ -71,36 +57,3 @@ def _ablation_rows(record: Record) -> Iterator[Row]:
         figures = (dev["sacrebleu"], test["sacrebleu"], dev["perplexity"])
         minutes = f"{dev['train_seconds'] / 60:.1f}"
         yield [change, *(f"{figure:.2f}" for figure in figures), minutes]
-
-
-def _projection_rows(models: Mapping[str, Mapping[str, float]]) -> Iterator[Row]:
-    operations = {
-        name: model["updates"] * model["operations_per_update"] for name, model in models.items()
-    }
-    yield [
-        "updates × tokens of both sides",
-        *(f"{model['updates']:,} × {model['tokens_per_update']:,}" for model in models.values()),
-    ]
-    yield ["operations of a training", *(f"{count:.1e}" for count in operations.values())]
-    yield [
-        "weights, gradients, Adam on each GPU",
-        *(
-            f"{_BYTES_PER_PARAMETER * model['parameters'] / 1e9:.1f} GB"
-            for model in models.values()
-        ),
-    ]
-    yield [
-        "share of peak of the paper's 8 × P100",
-        *(
-            f"{count / (3600 * _P100_HOURS[name] * _P100_PEAK):.0%} in {_P100_HOURS[name]} h"
-            for name, count in operations.items()
-        ),
-    ]
-    for device, peak in _PEAKS.items():
-        yield [
-            f"{device} at 40 to 20 %",
-            *(
-                " to ".join(f"{count / (3600 * share * peak):.1f}" for share in _SHARES) + " h"
-                for count in operations.values()
-            ),
-        ]

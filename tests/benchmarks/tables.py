@@ -11,7 +11,13 @@ import argparse
 import re
 from collections.abc import Callable, Mapping
 
-from tests.benchmarks import optimisation_tables, quality_tables, speed_tables, training_results
+from tests.benchmarks import (
+    optimisation_tables,
+    projection_tables,
+    quality_tables,
+    speed_tables,
+    training_results,
+)
 from tests.benchmarks.record import ROOT
 
 DOCUMENTS = (
@@ -64,7 +70,10 @@ TABLES: Mapping[str, Callable[[], str]] = {
         quality_tables.ctranslate2_agreement,
         quality_tables.learning_curve,
         quality_tables.ablation,
-        quality_tables.projection,
+        projection_tables.projection,
+        projection_tables.projection_check,
+        projection_tables.projection_changes,
+        projection_tables.memory,
         speed_tables.readme_training,
         speed_tables.readme_decoding,
         training_results.summary,

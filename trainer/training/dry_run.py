@@ -14,6 +14,7 @@ from trainer.data.input_pipeline import distribute, steps_per_epoch, training_ba
 from trainer.runs.run_directory import configure_run
 from trainer.runtime.strategy import make_strategy
 from trainer.training.loop import make_training_buckets, prepare_training_model
+from trainer.training.memory import Memory, estimate_memory
 
 
 def estimate_training(
@@ -25,8 +26,9 @@ def estimate_training(
     """Makes two updates on the widest bucket, of which the first compiles, and writes nothing.
 
     Returns:
-        One line each for: number of parameters; shape of the batch; peak memory, GiB; source and
-        target tokens per second; and the time that `train_steps` updates would take.
+        One line each for: number of parameters; shape of the batch; peak memory, GiB; memory of a
+        device by formula; source and target tokens per second; and the time that `train_steps`
+        updates would take.
     """
     strategy = make_strategy()
     buckets = make_training_buckets(training, dataset, strategy)
@@ -44,17 +46,32 @@ def estimate_training(
     tokens = logs["source_tokens"] + logs["target_tokens"]
     epochs = training.train_steps / steps_per_epoch(buckets)
     source, target = widest.shape
+    model = training_model.transformer
+    estimate = estimate_memory(
+        transformer,
+        training,
+        (widest.batch_size, source, target),
+        parameters=model.count_params(),
+        vocabulary_size=model.vocabulary_size,
+        replicas=strategy.num_replicas_in_sync,
+    )
     rows = {
-        "parameters": f"{training_model.transformer.count_params():,}",
+        "parameters": f"{model.count_params():,}",
         "batch": f"{widest.batch_size} rows of {source} × {target} tokens on "
         f"{strategy.num_replicas_in_sync} replica(s) in {training.gradient_accumulation} "
         f"part(s); the widest of {len(buckets)} buckets",
         "memory": f"{_peak_memory() / 2**30:.2f} GiB at most",
+        "by formula": f"{_format_memory(estimate)}, with --jit_compile",
         "speed": f"{tokens / seconds:,.0f} tokens/s, {seconds:.2f} s an update",
         "training": f"{training.train_steps:,} updates, {epochs:.1f} epochs: about "
         f"{format_duration(training.train_steps * seconds)}, without evaluation",
     }
     return "\n".join(format_table(list(rows.items()), text_columns=2))
+
+
+def _format_memory(memory: Memory) -> str:
+    parts = (f"{name} {size / 2**30:.2f}" for name, size in memory._asdict().items())
+    return f"{memory.total / 2**30:.2f} GiB a device: {', '.join(parts)}"
 
 
 def _peak_memory() -> int:
