@@ -92,7 +92,12 @@ def metrics_logging(
 
 
 def checkpointing(run_dir: Path, **settings: Any) -> Checkpointing:
-    values = {"checkpoint_every_minutes": 0.0, "train_steps": 100, **settings}
+    values = {
+        "checkpoint_every_steps": 0,
+        "checkpoint_every_minutes": 0.0,
+        "train_steps": 100,
+        **settings,
+    }
     return Checkpointing(run_dir, TrainingConfig(**values), seconds_before=0.0)
 
 

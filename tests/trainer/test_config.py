@@ -75,7 +75,9 @@ def test_base_is_the_papers_base_model() -> None:
     assert (training.warmup_steps, training.learning_rate_scale) == (4_000, 1.0)
     assert (training.adam_beta_1, training.adam_beta_2) == (0.9, 0.98)
     assert (training.adam_epsilon, training.label_smoothing) == (1e-9, 0.1)
-    assert (training.checkpoint_every_minutes, training.average_checkpoints) == (10.0, 5)
+    # 10 minutes of 12 hours for all updates; the average spans the last 7 % of them.
+    assert training.checkpoint_every_steps == pytest.approx(100_000 * 10 / (12 * 60), rel=0.01)
+    assert training.average_checkpoints == 5
     assert search == SearchConfig(beam_size=4, length_penalty=0.6, extra_length=50)
 
 
@@ -95,10 +97,27 @@ def test_big_is_the_papers_big_model() -> None:
         base_training,
         run_dir=training.run_dir,
         train_steps=300_000,
+        checkpoint_every_steps=600,
         keep_checkpoints=20,
         average_checkpoints=20,
     )
     assert search == base_search
+
+
+def test_big_saves_every_ten_minutes_of_the_paper() -> None:
+    """§5.2: 3.5 days for all updates; §6.1."""
+    _, training, _ = read_flagfiles("configs/big.flags")
+    minutes = 3.5 * 24 * 60
+    assert training.checkpoint_every_steps == pytest.approx(300_000 * 10 / minutes, rel=0.01)
+
+
+@pytest.mark.parametrize("flagfile", FLAGFILES)
+def test_a_flagfile_averages_checkpoints_by_updates(flagfile: str) -> None:
+    """So its result does not depend on the speed of the machine."""
+    training = read_flagfiles(flagfile).training
+    assert (
+        0 < training.checkpoint_every_steps <= training.train_steps / training.average_checkpoints
+    )
 
 
 def test_the_defaults_are_the_base_model() -> None:

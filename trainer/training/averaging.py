@@ -3,6 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from absl import logging
+
+from trainer.config import TrainingConfig
 from trainer.runs.checkpoint_files import Arrays, Checkpoint
 from trainer.runs.checkpoints import list_best, list_checkpoints, mean_weights
 from trainer.runs.run_directory import Run
@@ -50,6 +53,46 @@ def make_candidates(run: Run, training_model: TrainingModel) -> Iterator[Candida
         yield Candidate("ema", training_model.optimizer.averaged_weights(variables), ())
     if "none" in wanted:
         yield _average("none", saved[-1:])
+
+
+def planned_steps(config: TrainingConfig) -> list[int]:
+    """Returns the steps of the checkpoints that a whole run averages.
+
+    Empty if they depend on time or on scores.
+    """
+    every = config.checkpoint_every_steps
+    if not every or config.average not in ("last", "auto"):
+        return []
+    return [*range(every, config.train_steps, every), config.train_steps][
+        -config.average_checkpoints :
+    ]
+
+
+def warn_of_average(config: TrainingConfig, steps: Sequence[int], *, last_step: int) -> None:
+    """Warns, with the remedy, if an average is of too few checkpoints or of old ones.
+
+    Old is before the last fifth of training. The paper's averages span 7 % (base) and 4 % (big).
+
+    Args:
+        config: how many checkpoints to average.
+        steps: of the last checkpoints, which are averaged.
+        last_step: where training ends.
+    """
+    count, start = config.average_checkpoints, last_step - last_step // 5
+    usable = sum(step >= start for step in steps)
+    if usable == count:
+        return
+    logging.warning(
+        "the average is of steps %s; expected %d checkpoints from the last fifth of training, "
+        "steps %d to %d: train with --checkpoint_every_steps=%d or less, or set "
+        "--average_checkpoints=%d, which averages a finished run again",
+        ", ".join(map(str, steps)),
+        count,
+        start,
+        last_step,
+        max(1, last_step // 5 // max(1, count - 1)),
+        max(1, usable),
+    )
 
 
 def _average(name: str, checkpoints: Sequence[Checkpoint]) -> Candidate:

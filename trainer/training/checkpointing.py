@@ -5,11 +5,16 @@ from pathlib import Path
 
 from trainer.config import TrainingConfig
 from trainer.runs.checkpoints import save_checkpoint
+from trainer.training.averaging import planned_steps, warn_of_average
 from trainer.training.callbacks import Logs, StepCallback
 
 
 class Checkpointing(StepCallback):
-    """Saves checkpoints by steps, by minutes, and at the end (§6.1)."""
+    """Saves checkpoints every so many updates, and at the end (§6.1).
+
+    If updates are slow, it also saves by time. With `checkpoint_every_steps` such a checkpoint is
+    interim: which ones are averaged does not depend on the speed of the machine.
+    """
 
     def __init__(self, run_dir: Path, config: TrainingConfig, *, seconds_before: float) -> None:
         """Starts at a training time of `seconds_before`, spent in earlier sessions."""
@@ -27,6 +32,8 @@ class Checkpointing(StepCallback):
         super().on_train_begin(logs)
         self._start = self._saved_at = time.monotonic()
         self._saved_step = self.step
+        if planned := planned_steps(self._config):
+            warn_of_average(self._config, planned, last_step=self._config.train_steps)
 
     def on_train_end(self, logs: Logs = None) -> None:
         if self.step != self._saved_step:
@@ -36,8 +43,10 @@ class Checkpointing(StepCallback):
         """Saves a checkpoint when enough steps or minutes have passed."""
         steps, minutes = self._config.checkpoint_every_steps, self._config.checkpoint_every_minutes
         elapsed = time.monotonic() - self._saved_at
-        if (steps and self.step % steps == 0) or (minutes and elapsed >= 60 * minutes):
+        if steps and self.step % steps == 0:
             self._save()
+        elif minutes and elapsed >= 60 * minutes:
+            self._save(interim=steps > 0 and self.step < self._config.train_steps)
 
     def _save(self, *, interim: bool = False) -> None:
         save_checkpoint(

@@ -11,7 +11,7 @@ from pipeline.dataset.schema import Dataset
 from trainer.inference.translator import Translator
 from trainer.runs.checkpoints import assign_weights, list_checkpoints, save_averaged
 from trainer.runs.run_directory import Run
-from trainer.training.averaging import Candidate, make_candidates
+from trainer.training.averaging import Candidate, make_candidates, warn_of_average
 from trainer.training.completion import RESULT_FILE, requested_average
 from trainer.training.dev_evaluation import evaluate_dev
 from trainer.training.train_step import TrainingModel
@@ -36,6 +36,8 @@ def finish(
         if _is_better(scores[candidate.name], scores[best.name]):
             best = candidate
     save_averaged(run.directory, best.weights, last, sources=best.sources)
+    if best.name == "last":
+        warn_of_average(run.training, best.sources, last_step=last.step)
     result = {
         "steps": last.step,
         "average": best.name,

@@ -2,6 +2,8 @@
 
 import dataclasses
 import json
+import re
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -153,6 +155,31 @@ def test_of_equal_bleu_the_lowest_perplexity_is_kept(
     )
     result = json.loads((run.directory / "train.json").read_text("utf-8"))
     assert (result["average"], result["dev_perplexity"]) == ("last", 400.0)
+
+
+@pytest.mark.parametrize(
+    ("settings", "warning"),
+    [
+        ({}, "the average is of steps 30, 40; expected 2 .* steps 32 to 40: .*=8 or less.*=1, "),
+        ({"average_checkpoints": 5}, "steps 10, 20, 30, 40; expected 5 .*=2 or less, .*=1, "),
+        ({"average_checkpoints": 1}, None),
+        ({"average": "none"}, None),
+        ({"average": "best"}, None),
+    ],
+)
+def test_an_average_of_few_or_old_checkpoints_is_warned_of(
+    make: Callable[..., tuple[Run, TrainingModel]],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    settings: dict[str, Any],
+    warning: str | None,
+) -> None:
+    run, training_model = make(**settings)
+    with caplog.at_level("WARNING", logger="absl"):
+        finish_with(run, training_model, monkeypatch, bleu=defaultdict(float))
+    messages = [record.getMessage() for record in caplog.records]
+    assert len(messages) == (warning is not None)
+    assert warning is None or re.search(warning, messages[0])
 
 
 def test_a_run_of_which_another_average_is_asked_is_not_finished(

@@ -1,6 +1,8 @@
 """When checkpoints are saved."""
 
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,6 +55,58 @@ def test_checkpoints_are_saved_every_so_many_minutes(tmp_path: Path, clock: Fake
     saving = checkpointing(tmp_path, checkpoint_every_minutes=1.5, train_steps=8)
     fit(ScriptedModel([PLAIN] * 8), 8, AfterUpdate(lambda _: clock.pass_seconds(40.0)), saving)
     assert steps(tmp_path) == [3, 6, 8]
+
+
+def test_checkpoints_by_time_between_those_by_steps_are_interim(
+    tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Updates take 40 seconds. What is averaged does not depend on that; the last is regular."""
+    saved: list[tuple[int, bool]] = []
+    monkeypatch.setattr(
+        checkpointing_module,
+        "save_checkpoint",
+        lambda *_, step, interim, **__: saved.append((step, interim)),
+    )
+    saving = checkpointing(
+        tmp_path, checkpoint_every_steps=5, checkpoint_every_minutes=1, train_steps=12
+    )
+    fit(ScriptedModel([PLAIN] * 12), 12, AfterUpdate(lambda _: clock.pass_seconds(40.0)), saving)
+    interim, regular = (
+        [step for step, kind in saved if kind == is_interim] for is_interim in (True, False)
+    )
+    assert (interim, regular) == ([2, 4, 7, 9], [5, 10, 12])
+
+
+@pytest.mark.parametrize(
+    ("settings", "warning"),
+    [
+        (
+            {"train_steps": 1000},
+            "average is of steps 1000; expected 5 .* steps 800 to 1000: .*_steps=50 or less",
+        ),
+        (
+            {"train_steps": 1000, "checkpoint_every_steps": 400, "average_checkpoints": 3},
+            "average is of steps 400, 800, 1000; expected 3 .*--average_checkpoints=2, which",
+        ),
+        ({"train_steps": 1000, "checkpoint_every_steps": 50}, None),
+        ({"train_steps": 1000, "average": "none"}, None),
+        ({"train_steps": 1000, "checkpoint_every_steps": 0}, None),
+        ({}, None),
+    ],
+)
+def test_training_starts_with_a_warning_if_its_average_will_be_weak(
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    settings: dict[str, Any],
+    warning: str | None,
+) -> None:
+    saving = Checkpointing(tmp_path, TrainingConfig(**settings), seconds_before=0.0)
+    saving.set_model(ScriptedModel([PLAIN]))
+    with caplog.at_level("WARNING", logger="absl"):
+        saving.on_train_begin()
+    messages = [record.getMessage() for record in caplog.records]
+    assert len(messages) == (warning is not None)
+    assert warning is None or re.search(warning, messages[0])
 
 
 def test_training_time_goes_on_from_earlier_sessions(tmp_path: Path, clock: FakeClock) -> None:
