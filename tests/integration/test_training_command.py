@@ -79,6 +79,48 @@ def test_a_run_killed_at_random_steps_resumes_to_the_same_bits(
         assert row == expected
 
 
+# Runs trainer.task, but the checkpoint of step 8 is never completed.
+WRITES_FOR_EVER = """
+import runpy, time
+from trainer.runs import checkpoint_files
+
+save = checkpoint_files._save
+
+def save_slowly(path, arrays):
+    save(path, arrays)
+    if path.parent.name == ".step-00000008.tmp":
+        time.sleep(1000)
+
+checkpoint_files._save = save_slowly
+runpy.run_module("trainer.task", run_name="__main__", alter_sys=True)
+"""
+
+
+@pytest.mark.heavy
+def test_a_run_killed_while_it_writes_a_checkpoint_resumes_to_the_same_bits(
+    trained: Path, text_dataset: Path, tmp_path: Path
+) -> None:
+    run_dir = tmp_path / "run"
+    flags = training_flags(text_dataset, run_dir, "--eval_every_steps=0")
+    process = start("-c", WRITES_FOR_EVER, *flags)
+    metrics = run_dir / "metrics.jsonl"
+    while not (metrics.exists() and '{"step": 11,' in metrics.read_text()):  # three updates later
+        assert process.poll() is None, process.communicate()[1]
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    left = {path.name for path in (run_dir / "checkpoints").iterdir()}
+    assert left == {"step-00000004", ".step-00000008.tmp"}
+    succeed("trainer.task", *flags)
+    assert {path.name for path in (run_dir / "checkpoints").iterdir()} == {
+        "step-00000008",
+        "step-00000012",
+    }
+    resumed, uninterrupted = weights(run_dir), weights(trained)
+    for name in uninterrupted:
+        np.testing.assert_array_equal(resumed[name], uninterrupted[name], err_msg=name)
+
+
 ENDLESS = ("--train_steps=100000", "--checkpoint_every_steps=0", "--eval_every_steps=0")
 
 

@@ -43,7 +43,8 @@ class Checkpoint:
     path: its folder.
     step: number of updates made.
     train_seconds: training time so far, over all sessions of the run.
-    interim: saved only because the run was stopped; never averaged, deleted by the next save.
+    interim: saved for resuming only, by time or because the run was stopped; never averaged, and
+        deleted by the next save.
     sources: steps of the checkpoints that were averaged into it, if any.
     bleu: dev BLEU, if it was saved as one of the best.
     """

@@ -8,6 +8,7 @@ run_dir/checkpoints/step-00001000/  weights and state; resuming uses the newest
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import keras
 import numpy as np
@@ -29,32 +30,43 @@ from trainer.runs.checkpoint_files import (
 Shaped = Mapping[str, np.ndarray] | Mapping[str, keras.Variable]
 
 
+class Snapshot(NamedTuple):
+    """A copy of a training model's variables, which training no longer changes.
+
+    weights, state: by variable.
+    """
+
+    weights: Arrays
+    state: Arrays
+
+
+def take_snapshot(training_model: keras.Model) -> Snapshot:
+    """Copies the weights and the state of a training model from its devices."""
+    weights, state = _weights(training_model.transformer), _state(training_model)
+    return Snapshot(_to_arrays(weights), _to_arrays(state))
+
+
 def save_checkpoint(
     run_dir: Path,
-    training_model: keras.Model,
+    snapshot: Snapshot,
     *,
     step: int,
     train_seconds: float,
     keep: int,
     interim: bool = False,
-) -> Checkpoint:
+) -> None:
     """Saves a training model's weights and state; deletes all but the `keep` newest checkpoints.
 
     Checkpoints of later steps, which were damaged and hence not resumed from, are deleted too.
     """
     path = run_dir / "checkpoints" / f"step-{step:08d}"
     checkpoint = Checkpoint(path, step, train_seconds, interim)
-    write_checkpoint(
-        checkpoint,
-        _to_arrays(_weights(training_model.transformer)),
-        state=_to_arrays(_state(training_model)),
-    )
+    write_checkpoint(checkpoint, snapshot.weights, snapshot.state)
     others = [old for old in list_checkpoints(run_dir) if old.step != step]
     regular = [old for old in others if old.step < step and not old.interim]
     surplus = [] if interim else regular[: max(len(regular) + 1 - keep, 0)]
     for old in surplus + [old for old in others if old.step > step or old.interim]:
         delete_checkpoint(old)
-    return checkpoint
 
 
 def save_best(

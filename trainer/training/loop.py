@@ -160,6 +160,9 @@ def _fit(
     config, strategy = run.training, training_model.distribute_strategy
     first_step = checkpoint.step if checkpoint else 0
     stop = StopOnSignal()
+    saving = Checkpointing(
+        run.directory, config, seconds_before=checkpoint.train_seconds if checkpoint else 0.0
+    )
     callbacks: list[keras.callbacks.Callback] = [
         LearningRateSchedule(
             model_dim=run.transformer.model_dim,
@@ -170,15 +173,19 @@ def _fit(
         InputWatchdog(),
     ]
     if is_chief(strategy):
-        callbacks += _make_recorders(run, training_model, dataset, translator, checkpoint)
+        callbacks += [
+            *_make_recorders(run, training_model, dataset, translator, first_step=first_step),
+            saving,
+        ]
     batches = training_batches(buckets, seed=config.seed, first_step=first_step)
-    training_model.fit(
-        distribute(batches, strategy),
-        steps_per_epoch=config.train_steps - first_step,
-        callbacks=[*callbacks, stop, StopTogether(strategy)],
-        shuffle=False,
-        verbose=0,
-    )
+    with saving:
+        training_model.fit(
+            distribute(batches, strategy),
+            steps_per_epoch=config.train_steps - first_step,
+            callbacks=[*callbacks, stop, StopTogether(strategy)],
+            shuffle=False,
+            verbose=0,
+        )
     logging.info(
         "programs traced or compiled: %d, for %d buckets", training_model.programs, len(buckets)
     )
@@ -193,11 +200,11 @@ def _make_recorders(
     training_model: TrainingModel,
     dataset: Dataset,
     translator: Translator,
-    checkpoint: Checkpoint | None,
+    *,
+    first_step: int,
 ) -> list[keras.callbacks.Callback]:
-    """Creates the callbacks that write to the run directory."""
+    """Creates the callbacks that write metrics and evaluate on dev."""
     config = run.training
-    first_step = checkpoint.step if checkpoint else 0
     writer = MetricsWriter(run.directory, first_step)
     model = training_model.transformer
     replicas = training_model.distribute_strategy.num_replicas_in_sync
@@ -216,9 +223,6 @@ def _make_recorders(
             run.directory,
             config,
             past_bleu=read_metric(run.directory, "dev/bleu"),
-        ),
-        Checkpointing(
-            run.directory, config, seconds_before=checkpoint.train_seconds if checkpoint else 0.0
         ),
     ]
 

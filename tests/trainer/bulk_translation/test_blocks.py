@@ -23,7 +23,7 @@ from trainer.bulk_translation.blocks import (
 )
 from trainer.config import TrainedModels
 from trainer.inference.batching import Translate
-from trainer.runs.checkpoints import save_checkpoint
+from trainer.runs.checkpoints import save_checkpoint, take_snapshot
 from trainer.runs.run_directory import Run
 from trainer.training.train_step import TrainingModel
 
@@ -224,14 +224,14 @@ def test_a_run_s_identity_is_its_weights_and_search(
     make_training_model: Callable[..., TrainingModel], make_run: Callable[..., Run]
 ) -> None:
     run, training_model = make_run(), make_training_model()
-    save_checkpoint(run.directory, training_model, step=1, train_seconds=0.0, keep=2)
+    save_checkpoint(run.directory, take_snapshot(training_model), step=1, train_seconds=0.0, keep=2)
     model = Model(None, TrainedModels(str(run.directory), "last"))
     identities = [model.identity(), model.identity()]
     identities.append(dataclasses.replace(model, search=SearchConfig(beam_size=2)).identity())
     training_model.transformer.embedding.matrix.assign_add(
         tf.ones_like(training_model.transformer.embedding.matrix)
     )
-    save_checkpoint(run.directory, training_model, step=2, train_seconds=0.0, keep=2)
+    save_checkpoint(run.directory, take_snapshot(training_model), step=2, train_seconds=0.0, keep=2)
     identities.append(model.identity())
     assert [identity == identities[0] for identity in identities] == [True, True, False, False]
     ensemble = TrainedModels(str(run.directory), "last", (str(run.directory),))

@@ -16,7 +16,7 @@ from tests.helpers.datasets import VOCABULARY_SIZE
 from trainer.config import TrainedModel, TrainedModels, TrainingConfig
 from trainer.inference.batching import translate_all
 from trainer.inference.translator import Translator, load_translator, make_translator
-from trainer.runs.checkpoints import save_checkpoint
+from trainer.runs.checkpoints import save_checkpoint, take_snapshot
 from trainer.runs.run_directory import Run, open_run
 from trainer.training.train_step import TrainingModel
 
@@ -241,7 +241,9 @@ def test_a_run_is_loaded_with_the_weights_asked_for(
     training_model = make_training_model()
     for step in (1, 2):
         training_model.transformer.embedding.matrix.assign_add(tf.ones((VOCABULARY_SIZE, 16)))
-        save_checkpoint(run.directory, training_model, step=step, train_seconds=0.0, keep=5)
+        save_checkpoint(
+            run.directory, take_snapshot(training_model), step=step, train_seconds=0.0, keep=5
+        )
     search = SearchConfig(beam_size=3)
     last, checkpoint = load_translator(run, TrainedModel(checkpoint="last"), search)
     first, _ = load_translator(run, TrainedModel(checkpoint="1"), search)
@@ -262,7 +264,7 @@ def test_a_loaded_model_is_optimized_for_search_and_translates_alike(
     run, training_model = make_run(config), make_training_model(config)
     os.makedirs(run.directory)
     shutil.copy(tiny_dataset.path("subwords.model"), run.directory)
-    save_checkpoint(run.directory, training_model, step=1, train_seconds=0.0, keep=1)
+    save_checkpoint(run.directory, take_snapshot(training_model), step=1, train_seconds=0.0, keep=1)
     loaded, _ = load_translator(run, TrainedModel(), run.search)
     trained = make_translator(run, training_model.transformer)
     linears = (
@@ -296,7 +298,11 @@ def two_runs(
                 tf.fill((VOCABULARY_SIZE, 16), number + step / 10)
             )
             save_checkpoint(
-                runs[-1].directory, training_model, step=step, train_seconds=0.0, keep=5
+                runs[-1].directory,
+                take_snapshot(training_model),
+                step=step,
+                train_seconds=0.0,
+                keep=5,
             )
     return runs
 

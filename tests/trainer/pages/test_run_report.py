@@ -20,7 +20,7 @@ from trainer.evaluation.result import (
 from trainer.pages.curves import CHARTS
 from trainer.pages.results import count_training_tokens
 from trainer.pages.run_report import Illustrations, report_page
-from trainer.runs.checkpoints import save_best, save_checkpoint
+from trainer.runs.checkpoints import save_best, save_checkpoint, take_snapshot
 from trainer.runs.run_directory import Run
 from trainer.training.train_step import TrainingModel
 
@@ -34,7 +34,9 @@ def run(make_run: Callable[..., Run], make_training_model: Callable[..., Trainin
     run = make_run(label_smoothing=0.25, train_steps=50, tokens_per_batch=100)
     run.directory.mkdir()
     training_model = make_training_model()
-    save_checkpoint(run.directory, training_model, step=40, train_seconds=75.0, keep=5)
+    save_checkpoint(
+        run.directory, take_snapshot(training_model), step=40, train_seconds=75.0, keep=5
+    )
     save_best(run.directory, training_model.transformer, step=40, bleu=4.75, keep=1)
     rows = [
         {"step": 20, "time": 1.0, "train/loss": 6.5, "train/nll": 6.0},

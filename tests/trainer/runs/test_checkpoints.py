@@ -24,6 +24,7 @@ from trainer.runs.checkpoints import (
     save_averaged,
     save_best,
     save_checkpoint,
+    take_snapshot,
 )
 from trainer.training.train_step import TrainingModel
 
@@ -53,7 +54,12 @@ def save(
     run_dir: Path, training_model: TrainingModel, step: int, *, keep: int = 9, interim: bool = False
 ) -> None:
     save_checkpoint(
-        run_dir, training_model, step=step, train_seconds=step / 2, keep=keep, interim=interim
+        run_dir,
+        take_snapshot(training_model),
+        step=step,
+        train_seconds=step / 2,
+        keep=keep,
+        interim=interim,
     )
 
 
@@ -99,6 +105,21 @@ def test_a_restored_training_model_drops_the_same_units(
     np.testing.assert_array_equal(
         fresh.transformer(ids, ids, training=True), saved.transformer(ids, ids, training=True)
     )
+
+
+def test_training_does_not_change_a_snapshot(
+    tmp_path: Path, reuse_training_model: MakeTrainingModel
+) -> None:
+    training_model = reuse_training_model()
+    update(training_model)
+    expected = state_of(training_model)
+    snapshot = take_snapshot(training_model)
+    for seed in (1, 2):
+        update(training_model, seed)
+    save_checkpoint(tmp_path, snapshot, step=1, train_seconds=0.0, keep=1)
+    restore_latest(tmp_path, training_model)
+    for received, wanted in zip(state_of(training_model), expected, strict=True):
+        np.testing.assert_array_equal(received, wanted)
 
 
 def test_the_scale_of_the_loss_is_restored(

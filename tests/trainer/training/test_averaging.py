@@ -13,7 +13,7 @@ import pytest
 
 from model.transformer import Transformer
 from pipeline.common.errors import UserError
-from trainer.runs.checkpoints import find_checkpoint, save_best, save_checkpoint
+from trainer.runs.checkpoints import find_checkpoint, save_best, save_checkpoint, take_snapshot
 from trainer.runs.run_directory import Run
 from trainer.training import finalize
 from trainer.training.averaging import make_candidates
@@ -44,7 +44,7 @@ def make(
             fill(training_model.transformer, step)
             save_checkpoint(
                 run.directory,
-                training_model,
+                take_snapshot(training_model),
                 step=step,
                 train_seconds=2.0 * step,
                 keep=5,
@@ -113,7 +113,14 @@ def test_an_interim_checkpoint_is_averaged_where_there_is_no_other(
     """As of a run that was stopped early, and then told to have no more steps than it had."""
     run, training_model = make_run(), reuse_training_model()
     fill(training_model.transformer, 3.0)
-    save_checkpoint(run.directory, training_model, step=5, train_seconds=0.0, keep=5, interim=True)
+    save_checkpoint(
+        run.directory,
+        take_snapshot(training_model),
+        step=5,
+        train_seconds=0.0,
+        keep=5,
+        interim=True,
+    )
     assert values_of(run, training_model) == {"last": (3.0, (5,))}
 
 
@@ -123,7 +130,9 @@ def test_best_without_an_evaluation_is_last(
     settings = {"average": "best", "eval_every_steps": 100}
     run, training_model = make_run(**settings), reuse_training_model()
     fill(training_model.transformer, 3.0)
-    save_checkpoint(run.directory, training_model, step=50, train_seconds=0.0, keep=5)
+    save_checkpoint(
+        run.directory, take_snapshot(training_model), step=50, train_seconds=0.0, keep=5
+    )
     assert values_of(run, training_model) == {"last": (3.0, (50,))}
 
 
@@ -206,7 +215,9 @@ def test_a_run_that_went_on_after_it_ended_early_is_not_finished(
     lines = "".join(json.dumps(row) + "\n" for row in rows)
     (run.directory / "metrics.jsonl").write_text(lines)
     assert finished_steps(run) == 40
-    save_checkpoint(run.directory, training_model, step=50, train_seconds=9.0, keep=5)
+    save_checkpoint(
+        run.directory, take_snapshot(training_model), step=50, train_seconds=9.0, keep=5
+    )
     assert finished_steps(run) is None
 
 

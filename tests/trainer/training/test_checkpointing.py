@@ -1,6 +1,8 @@
 """When checkpoints are saved."""
 
+import errno
 import re
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -115,3 +117,60 @@ def test_training_time_goes_on_from_earlier_sessions(tmp_path: Path, clock: Fake
     fit(ScriptedModel([PLAIN] * 2), 2, AfterUpdate(lambda _: clock.pass_seconds(4.0)), saving)
     (checkpoint,) = list_checkpoints(tmp_path)
     assert checkpoint.train_seconds == pytest.approx(108.0)
+
+
+def test_updates_go_on_while_a_checkpoint_is_written_and_the_next_save_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events: list[str] = []
+    fourth_update = threading.Event()
+
+    def write_slowly(*_: Any, step: int, **__: Any) -> None:
+        assert step != 3 or fourth_update.wait(60)
+        events.append(f"written {step}")
+
+    def after_update(number: int) -> None:
+        events.append(f"update {number}")
+        if number == 4:
+            fourth_update.set()
+
+    monkeypatch.setattr(checkpointing_module, "save_checkpoint", write_slowly)
+    saving = checkpointing(tmp_path, checkpoint_every_steps=3, train_steps=7)
+    fit(ScriptedModel([PLAIN] * 7), 7, AfterUpdate(after_update), saving)
+    assert events.index("update 4") < events.index("written 3") < events.index("written 6")
+    assert events[-1] == "written 7"  # training ends when everything is on disk
+
+
+def test_a_write_that_fails_ends_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full_disk(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(checkpointing_module, "save_checkpoint", full_disk)
+    for every, at_most in ((2, 4), (5, 5)):  # at the latest at the next save, and at the end
+        done: list[int] = []
+        saving = checkpointing(tmp_path, checkpoint_every_steps=every, train_steps=5)
+        with pytest.raises(OSError, match="No space left"), saving:
+            fit(ScriptedModel([PLAIN] * 5), 5, AfterUpdate(done.append), saving)
+        assert every <= done[-1] <= at_most
+
+
+def test_after_an_error_of_training_the_checkpoint_in_progress_is_completed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failed = threading.Event()
+    written: list[int] = []
+
+    def write_slowly(*_: Any, step: int, **__: Any) -> None:
+        assert failed.wait(60)
+        written.append(step)
+
+    def fail(number: int) -> None:
+        if number == 2:
+            threading.Timer(0.1, failed.set).start()
+            raise ValueError("another error")
+
+    monkeypatch.setattr(checkpointing_module, "save_checkpoint", write_slowly)
+    saving = checkpointing(tmp_path, checkpoint_every_steps=1, train_steps=5)
+    with pytest.raises(ValueError, match="another error"), saving:
+        fit(ScriptedModel([PLAIN] * 5), 5, AfterUpdate(fail), saving)
+    assert written == [1]

@@ -12,7 +12,7 @@ import tensorflow as tf
 from model.config import TransformerConfig
 from trainer.config import TrainingConfig
 from trainer.data.input_pipeline import distribute
-from trainer.runs.checkpoints import restore_latest, save_checkpoint
+from trainer.runs.checkpoints import restore_latest, save_checkpoint, take_snapshot
 from trainer.training.optimizer import Adam
 from trainer.training.train_step import TrainingModel
 
@@ -127,7 +127,7 @@ def test_a_resumed_average_goes_on_to_the_same_bits(
     first = make()
     for _ in range(2):
         first.train_step(BATCH)
-    save_checkpoint(tmp_path, first, step=2, train_seconds=0.0, keep=1)
+    save_checkpoint(tmp_path, take_snapshot(first), step=2, train_seconds=0.0, keep=1)
     second = make()
     restore_latest(tmp_path, second)
     for _ in range(2):

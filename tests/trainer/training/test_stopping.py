@@ -131,7 +131,7 @@ def test_an_update_that_is_not_finite_stops_and_the_last_checkpoint_stays(
     reporting = metrics_logging(MetricsWriter(tmp_path, 0), train_steps=4, every_steps=1)
     saving = checkpointing(tmp_path, checkpoint_every_steps=1)
     expected = f"{what} at step 3, in 3 rows of the bucket 7 × 9 tokens, learning rate 0.25;"
-    with pytest.raises(UserError, match=expected):
+    with pytest.raises(UserError, match=expected), saving:
         fit(training_model, 4, StopOnNonFinite(TrainingConfig()), reporting, saving)
     assert steps(tmp_path) == [1, 2]
 
