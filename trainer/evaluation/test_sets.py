@@ -13,7 +13,8 @@ from pipeline.dataset.schema import Dataset
 from trainer.data.input_pipeline import Batch, evaluation_batches, make_buckets
 from trainer.data.raw_text import read_text
 from trainer.evaluation.result import TranslatedSentence
-from trainer.inference.batching import translate_all
+from trainer.inference.batching import Translation, translate_all
+from trainer.inference.replicas import replica_scopes
 from trainer.inference.translator import Translator
 
 
@@ -91,8 +92,8 @@ def evaluate_bleu(
 def translate_set(
     translator: Translator, source: Sequence[str], references: Sequence[str]
 ) -> list[TranslatedSentence]:
-    """Translates a test set."""
-    translations = translate_all(translator.translate, source)
+    """Translates a test set, on all replicas of a model in training."""
+    translations = _translate(translator, source)
     return [
         TranslatedSentence(sentence, reference, translation.text, translation.score)
         for sentence, reference, translation in zip(source, references, translations, strict=True)
@@ -109,8 +110,14 @@ def sample_translations(
     """
     pairs = list(zip(*read_text(dataset, split), strict=True))
     chosen = pairs[:: max(1, len(pairs) // sentences)][:sentences]
-    translations = translate_all(translator.translate, [source for source, _ in chosen])
+    translations = _translate(translator, [source for source, _ in chosen])
     return [
         {"source": source, "reference": reference, "translation": translation.text}
         for (source, reference), translation in zip(chosen, translations, strict=True)
     ]
+
+
+def _translate(translator: Translator, sentences: Sequence[str]) -> list[Translation]:
+    return translate_all(
+        translator.translate, sentences, scopes=replica_scopes(translator.transformer)
+    )

@@ -1,5 +1,7 @@
-"""Translation of many sentences: batches of similar length, one on each processor core."""
+"""Translation of many sentences: batches of similar length, one on each core or replica."""
 
+import contextlib
+import queue
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
@@ -11,6 +13,7 @@ from model.search.candidates import IMPOSSIBLE
 from trainer.runtime.startup import processor_cores
 
 Translate = Callable[..., dict[str, tf.Tensor]]
+Scope = Callable[[], contextlib.AbstractContextManager[None]]
 
 _SENTENCES_PER_BATCH = 64
 
@@ -35,6 +38,7 @@ def translate_all(
     prefixes: Sequence[str] | None = None,
     *,
     batches_at_once: int | None = None,
+    scopes: Sequence[Scope] = (),
 ) -> list[Translation]:
     """Translates any number of sentences in batches of similar length; keeps their order.
 
@@ -48,6 +52,8 @@ def translate_all(
         prefixes: the beginning of each translation.
         batches_at_once: number of threads; by default `count_parallel_batches()`. Processes that
             share the cores give fewer.
+        scopes: of the devices that translate a batch each at a time (`replica_scopes`), instead of
+            the default device.
     """
     inputs = {"text": sentences} if prefixes is None else {"text": sentences, "prefix": prefixes}
     order = sorted(range(len(sentences)), key=lambda row: -len(sentences[row]))
@@ -56,14 +62,23 @@ def translate_all(
         for start in range(0, len(order), _SENTENCES_PER_BATCH)
     ]
 
+    scopes = scopes or [contextlib.nullcontext] * (batches_at_once or count_parallel_batches())
+    free: queue.SimpleQueue[Scope] = queue.SimpleQueue()
+    for scope in scopes:
+        free.put(scope)
+
     def translate_batch(rows: list[int]) -> list[Translation]:
-        result = translate(
-            **{name: tf.constant([texts[row] for row in rows]) for name, texts in inputs.items()}
-        )
-        return _read_n_best(result) if "translations" in result else _read_best(result)
+        batch = {name: [texts[row] for row in rows] for name, texts in inputs.items()}
+        scope = free.get()
+        try:
+            with scope():
+                result = translate(**{name: tf.constant(texts) for name, texts in batch.items()})
+            return _read_n_best(result) if "translations" in result else _read_best(result)
+        finally:
+            free.put(scope)
 
     translations: dict[int, Translation] = {}
-    with ThreadPoolExecutor(batches_at_once or count_parallel_batches()) as pool:
+    with ThreadPoolExecutor(len(scopes)) as pool:
         for rows, batch in zip(batches, pool.map(translate_batch, batches), strict=True):
             translations.update(zip(rows, batch, strict=True))
     cut = sum(translation.source_tokens_cut > 0 for translation in translations.values())
