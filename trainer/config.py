@@ -62,6 +62,12 @@ class TrainingConfig:
     jit_compile: bool = setting(
         False, "Compile the gradient step with XLA, one program per bucket.", may_change=True
     )
+    deterministic: bool = setting(
+        False,
+        "Ask TensorFlow for deterministic operations, so that a run on the same GPUs reaches the "
+        "same bits again, more slowly; on one CPU device it does so anyway.",
+        may_change=True,
+    )
     nan_policy: Literal["stop", "skip"] = setting(
         "stop",
         "What happens if the loss or a gradient of an update is not finite (the update never "

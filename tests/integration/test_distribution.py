@@ -11,6 +11,7 @@ import tensorflow as tf
 from model.config import TransformerConfig
 from model.transformer import Transformer
 from trainer.data.input_pipeline import distribute
+from trainer.training.keras_hooks import SummedGradients
 from trainer.training.learning_rate import LearningRateSchedule
 from trainer.training.train_step import TrainingModel
 
@@ -21,11 +22,8 @@ PAIRS = 16  # in a global batch, hence two in each part
 STEPS = 3
 
 
-class GradientDescent(keras.optimizers.SGD):
+class GradientDescent(SummedGradients, keras.optimizers.SGD):
     """Takes gradients that are summed over replicas already, as `training.optimizer.Adam` does."""
-
-    def _all_reduce_sum_gradients(self, grads_and_vars: list) -> list:
-        return grads_and_vars
 
 
 def uneven_batches() -> Iterator[dict[str, np.ndarray]]:

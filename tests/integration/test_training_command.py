@@ -10,9 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tensorflow.python.framework.config import disable_op_determinism, is_op_determinism_enabled
 
 from tests.helpers.commands import REPOSITORY, call, refuse, run_process, start, succeed
 from tests.helpers.tiny_run import STEPS, training_flags
+from trainer.training import finalize
 
 
 def weights(run_dir: Path) -> dict[str, np.ndarray]:
@@ -159,6 +161,26 @@ def test_a_run_stopped_before_its_first_update_exits_as_unfinished(
     # A shell shows the exit code of a process that a signal killed as 128 plus its number.
     assert process.returncode in (code, -number), stderr
     assert "Traceback" not in stderr
+
+
+def test_deterministic_runs_reach_the_same_bits(
+    text_dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(finalize, "evaluate_dev", lambda *_: {"perplexity": 9.0, "bleu": 3.0})
+    runs = [tmp_path / name for name in ("first", "second")]
+    more = ("--deterministic", "--train_steps=3", "--eval_every_steps=0")
+    try:
+        for run_dir in runs:
+            succeed("trainer.task", *training_flags(text_dataset, run_dir, *more))
+            assert is_op_determinism_enabled()
+    finally:
+        disable_op_determinism()
+    first, second = map(weights, runs)
+    assert first.keys() == second.keys()
+    for name in first:
+        np.testing.assert_array_equal(first[name], second[name], err_msg=name)
+    assert figures(runs[0]) == figures(runs[1])
+    assert "--deterministic=true" in (runs[0] / "flags.txt").read_text()
 
 
 def test_a_dry_run_reports_what_training_needs_and_writes_nothing(

@@ -26,7 +26,8 @@ def start_tensorflow(
 
     Args:
         for_search: whether to translate batches on all cores at once (`inference.batching`).
-        for_training: the configuration of a training run.
+        for_training: the configuration of a training run, which may ask for deterministic
+            operations.
     """
     os.environ["KERAS_BACKEND"] = "tensorflow"
     if for_search or (for_training and choose_parts_at_once(for_training) == processor_cores()):
@@ -36,6 +37,8 @@ def start_tensorflow(
     with silent_tensorflow():
         import tensorflow as tf
 
+        if for_training and for_training.deterministic:
+            tf.config.experimental.enable_op_determinism()
         if os.environ["TF_CPP_MIN_LOG_LEVEL"] == SILENT:
             tf.get_logger().setLevel("WARNING")
         if "TF_CONFIG" not in os.environ:

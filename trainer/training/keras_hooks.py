@@ -5,7 +5,8 @@ Keras calls a hook by its name, so an override whose hook was renamed would sile
 each of these exists in Keras and runs during `fit`:
 
 - `Optimizer._all_reduce_sum_gradients` would sum gradients over replicas. The train step has done
-  so, to know whether the global update is finite: a second sum would multiply them.
+  so, to know whether the global update is finite: a second sum would multiply them. Hence
+  `Model.compile` (public) refuses optimizers without this override under several replicas.
 - `Optimizer._update_model_variables_moving_average` has a constant decay. Ours rises from 1/10, so
   that the average of a short run is not dominated by its initial weights.
 - `Optimizer._get_variable_index`, `_momentums`, `_velocities`, `_model_variables_moving_average`
@@ -17,13 +18,24 @@ each of these exists in Keras and runs during `fit`:
   no sense for ids. Our models are built before `fit`.
 """
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
 GradientsAndVariables = list[tuple[tf.Tensor, tf.Variable]]
 
 
-class AdamHooks(keras.optimizers.Adam):
+class SummedGradients:
+    """Mixin of optimizers, to be named before Keras's class: gradients arrive summed."""
+
+    def _all_reduce_sum_gradients(
+        self, grads_and_vars: GradientsAndVariables
+    ) -> GradientsAndVariables:
+        return grads_and_vars
+
+
+class AdamHooks(SummedGradients, keras.optimizers.Adam):
     """Adam whose private state and hooks have public names; gradients arrive summed."""
 
     def moments(self, variable: tf.Variable) -> tuple[keras.Variable, keras.Variable]:
@@ -43,14 +55,25 @@ class AdamHooks(keras.optimizers.Adam):
     def _update_model_variables_moving_average(self, variables: list[keras.Variable]) -> None:
         self.update_averages(variables)
 
-    def _all_reduce_sum_gradients(
-        self, grads_and_vars: GradientsAndVariables
-    ) -> GradientsAndVariables:
-        return grads_and_vars
-
 
 class ModelHooks(keras.Model):
     """A built model whose `fit` calls `train_on_next` for each update."""
+
+    def compile(self, optimizer: keras.Optimizer, **settings: Any) -> None:
+        """Compiles as Keras does.
+
+        Raises:
+            ValueError: under several replicas, if the optimizer would sum the gradients again.
+        """
+        replicas = self.distribute_strategy.num_replicas_in_sync
+        if replicas > 1 and not isinstance(optimizer, SummedGradients):
+            name = type(optimizer).__name__
+            raise ValueError(
+                f"received the optimizer {name} for {replicas} replicas, which would multiply the "
+                f"gradients by {replicas}: they are summed already; expected one that leaves them, "
+                f"such as class Summed{name}(SummedGradients, {name}) with the mixin of {__name__}"
+            )
+        super().compile(optimizer=optimizer, **settings)
 
     def train_on_next(self, iterator: tf.distribute.DistributedIterator) -> dict[str, tf.Tensor]:
         """Makes one update from the iterator's next batch and returns its logs."""

@@ -78,6 +78,7 @@ def make_training(tmp_path: Path, **changes: Any) -> TrainingConfig:
         "eval_every_steps": 8,
         "eval_sentences": 9,
         "early_stopping_patience": 11,
+        "deterministic": True,
         "dry_run": True,
     }
     return TrainingConfig(**{**values, **changes})

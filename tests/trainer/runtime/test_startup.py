@@ -5,6 +5,7 @@ import sys
 from typing import Any
 
 import pytest
+from tensorflow.python.framework.config import disable_op_determinism, is_op_determinism_enabled
 
 from trainer.config import TrainingConfig
 from trainer.runtime.startup import choose_parts_at_once, start_tensorflow
@@ -61,6 +62,17 @@ def test_each_core_computes_its_part_of_a_batch_on_one_thread(
     assert choose_parts_at_once(training) == parts
     start_tensorflow(for_training=training)
     assert os.environ.get("TF_NUM_INTRAOP_THREADS") == ("1" if cores == parts else None)
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_tensorflow_is_asked_for_deterministic_operations(
+    unset: pytest.MonkeyPatch, deterministic: bool
+) -> None:
+    try:
+        start_tensorflow(for_training=TrainingConfig(deterministic=deterministic))
+        assert is_op_determinism_enabled() == deterministic
+    finally:
+        disable_op_determinism()
 
 
 def test_a_worker_of_several_computes_a_batch_as_a_whole(unset: pytest.MonkeyPatch) -> None:

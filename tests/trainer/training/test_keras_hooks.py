@@ -11,17 +11,18 @@ import tensorflow as tf
 
 from trainer.config import TrainingConfig
 from trainer.data.input_pipeline import distribute
-from trainer.training.keras_hooks import AdamHooks, ModelHooks
+from trainer.training.keras_hooks import AdamHooks, ModelHooks, SummedGradients
 from trainer.training.optimizer import Adam
 from trainer.training.train_step import TrainingModel
 
 # Our class, Keras's class, and the name that both define.
 OVERRIDES = (
-    (AdamHooks, keras.optimizers.Adam, "_all_reduce_sum_gradients"),
+    (SummedGradients, keras.optimizers.Adam, "_all_reduce_sum_gradients"),
     (AdamHooks, keras.optimizers.Adam, "_update_model_variables_moving_average"),
     (Adam, keras.optimizers.Adam, "build"),
     (Adam, keras.optimizers.Adam, "update_step"),
     (Adam, keras.optimizers.Adam, "finalize_variable_values"),
+    (ModelHooks, keras.Model, "compile"),
     (ModelHooks, keras.Model, "make_train_function"),
     (ModelHooks, keras.Model, "_maybe_symbolic_build"),
 )
@@ -94,3 +95,21 @@ def test_moments_are_the_running_means_of_gradient_and_square() -> None:
         mean, square = optimizer.moments(variable.value)
         np.testing.assert_allclose(mean, 0.2 * gradient * np.ones(variable.shape), rtol=1e-6)
         np.testing.assert_allclose(square, 0.1 * gradient**2 * np.ones(variable.shape), rtol=1e-6)
+
+
+class SummedSGD(SummedGradients, keras.optimizers.SGD):
+    """As the message of the refusal tells."""
+
+
+def test_an_optimizer_that_would_sum_gradients_again_is_refused(eight_cpus: list[str]) -> None:
+    strategy = tf.distribute.MirroredStrategy(
+        eight_cpus[:2], cross_device_ops=tf.distribute.ReductionToOneDevice()
+    )
+    with strategy.scope():
+        mirrored, foreign = ModelHooks(), keras.optimizers.SGD()
+        with pytest.raises(ValueError, match=r"SGD for 2 replicas.*multiply the gradients by 2:"):
+            mirrored.compile(optimizer=foreign)
+        mirrored.compile(optimizer=SummedSGD())
+    with pytest.raises(ValueError, match="SGD for 2 replicas"):  # out of the scope too
+        mirrored.compile(optimizer=foreign)
+    ModelHooks().compile(optimizer=keras.optimizers.SGD())  # one device: nothing to sum
