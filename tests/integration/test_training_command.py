@@ -5,6 +5,7 @@ import random
 import re
 import shutil
 import signal
+import sys
 import time
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 from tensorflow.python.framework.config import disable_op_determinism, is_op_determinism_enabled
 
-from tests.helpers.commands import REPOSITORY, call, refuse, run_process, start, succeed
+from tests.helpers.commands import REPOSITORY, call, refuse, start, succeed
 from tests.helpers.tiny_run import STEPS, training_flags
 from trainer.training import finalize
 
@@ -206,15 +207,13 @@ def test_a_finished_run_is_not_modified(trained: Path, text_dataset: Path) -> No
     assert (trained / "train.json").stat().st_mtime_ns == before
 
 
-def test_a_finished_run_says_so_without_tensorflow(trained: Path, text_dataset: Path) -> None:
-    flags = training_flags(text_dataset, trained, "--train_steps=8")
-    result = run_process("-X", "importtime", "-m", "trainer.task", *flags)
-    assert result.returncode == 0, result.stderr
-    assert f"{trained} is finished: {STEPS} steps, more than --train_steps=8" in result.stderr
-    assert result.stdout.startswith("dev: BLEU ")
-    imported = {line.rpartition("|")[2].strip() for line in result.stderr.splitlines()}
-    assert "trainer.training.completion" in imported
-    assert not imported & {"tensorflow", "keras", "apache_beam"}
+def test_a_finished_run_says_so_without_tensorflow(
+    trained: Path, text_dataset: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "tensorflow", None)  # not importable
+    result = call("trainer.task", *training_flags(text_dataset, trained, "--train_steps=8"))
+    assert result.returncode == 0
+    assert result.stderr == f"{trained} is finished: {STEPS} steps, more than --train_steps=8\n"
 
 
 def test_base_flags_without_data_name_the_command_that_makes_it(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def _warn_once(path: Path, first: int, count: int) -> None:
 def _parse(line: bytes) -> dict[str, float] | None:
     """Returns the values of a row; None if the line is not a row."""
     try:
-        values = json.loads(line.decode("utf-8"))
+        values = json.loads(line)
     except ValueError:
         return None
     is_row = isinstance(values, dict) and type(values.get("step")) is int
