@@ -12,12 +12,11 @@ import numpy as np
 import pytest
 
 from model.transformer import Transformer
-from pipeline.common.errors import UserError
 from trainer.runs.checkpoints import find_checkpoint, save_best, save_checkpoint, take_snapshot
 from trainer.runs.run_directory import Run
 from trainer.training import finalize
 from trainer.training.averaging import make_candidates
-from trainer.training.completion import finished_steps, format_result
+from trainer.training.completion import format_result
 from trainer.training.finalize import finish
 from trainer.training.train_step import TrainingModel
 
@@ -191,36 +190,6 @@ def test_an_average_of_few_or_old_checkpoints_is_warned_of(
     assert warning is None or re.search(warning, messages[0])
 
 
-def test_a_run_of_which_another_average_is_asked_is_not_finished(
-    make: Callable[..., tuple[Run, TrainingModel]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run, training_model = make(average="last", train_steps=40)
-    assert finished_steps(run) is None
-    finish_with(run, training_model, monkeypatch, bleu={30.0: 26.0, 35.0: 28.0, 40.0: 27.0})
-    assert finished_steps(run) == 40
-    for change in ({"average": "none"}, {"average_checkpoints": 1}, {"train_steps": 41}):
-        changed = dataclasses.replace(run.training, **change)
-        assert finished_steps(dataclasses.replace(run, training=changed)) is None
-    fewer = dataclasses.replace(run.training, train_steps=39)
-    assert finished_steps(dataclasses.replace(run, training=fewer)) == 40
-
-
-def test_a_run_that_went_on_after_it_ended_early_is_not_finished(
-    make: Callable[..., tuple[Run, TrainingModel]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run, training_model = make(train_steps=99, early_stopping_patience=1)
-    finish_with(run, training_model, monkeypatch, bleu={30.0: 26.0, 35.0: 28.0, 40.0: 27.0})
-    assert finished_steps(run) is None
-    rows = [{"step": step, "dev/bleu": bleu} for step, bleu in ((20, 5.0), (40, 4.0))]
-    lines = "".join(json.dumps(row) + "\n" for row in rows)
-    (run.directory / "metrics.jsonl").write_text(lines)
-    assert finished_steps(run) == 40
-    save_checkpoint(
-        run.directory, take_snapshot(training_model), step=50, train_seconds=9.0, keep=5
-    )
-    assert finished_steps(run) is None
-
-
 def test_a_finished_run_names_the_next_command_quoted_for_a_shell(
     make: Callable[..., tuple[Run, TrainingModel]],
     tmp_path: Path,
@@ -233,15 +202,6 @@ def test_a_finished_run_names_the_next_command_quoted_for_a_shell(
     finish_with(run, training_model, monkeypatch, bleu={40.0: 27.0})
     command = f"python -m trainer.evaluate --run_dir='{tmp_path}/my run'"
     assert f"Next: {command}" in caplog.messages
-
-
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"steps": "many"}', "\x00"])
-def test_a_damaged_result_is_a_users_error(make_run: Callable[..., Run], text: str) -> None:
-    run = make_run()
-    run.directory.mkdir()
-    (run.directory / "train.json").write_text(text)
-    with pytest.raises(UserError, match="train.json cannot be read .*: delete it, then run"):
-        finished_steps(run)
 
 
 def test_the_candidate_of_the_best_bleu_is_kept_and_all_are_told(

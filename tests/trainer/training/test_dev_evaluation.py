@@ -17,7 +17,6 @@ from trainer.inference.translator import make_transformer, make_translator
 from trainer.runs.checkpoints import list_best
 from trainer.runs.metrics_writer import MetricsWriter
 from trainer.runs.run_directory import Run
-from trainer.training.completion import count_since_best
 from trainer.training.dev_evaluation import DevEvaluation, show_samples
 
 
@@ -107,13 +106,6 @@ def test_training_stops_early_when_dev_does_not_improve(
     )
     fit(ScriptedModel([PLAIN] * 6), 6, used, AfterUpdate(done.append))
     assert done[-1] == ends_after
-
-
-@pytest.mark.parametrize(
-    ("bleu", "count"), [([], 0), ([5.0], 0), ([5.0, 6.0], 0), ([6.0, 6.0, 2.0], 2), ([0.0, 0.0], 1)]
-)
-def test_evaluations_are_counted_since_the_first_best(bleu: list[float], count: int) -> None:
-    assert count_since_best(bleu) == count
 
 
 def test_samples_and_attention_are_written_to_tensorboard(
