@@ -28,10 +28,12 @@ def bake(folder: Path) -> None:
 def test_a_folder_is_free_once_its_process_was_killed(tmp_path: Path) -> None:
     command = [sys.executable, "-c", HOLDER, str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
-        assert holder.stdout and holder.stdout.readline() == "locked\n"
-        with pytest.raises(UserError, match=BUSY):
-            bake(tmp_path)
-        holder.kill()
+        try:
+            assert holder.stdout and holder.stdout.readline() == "locked\n"
+            with pytest.raises(UserError, match=BUSY):
+                bake(tmp_path)
+        finally:
+            holder.kill()
     bake(tmp_path)
 
 

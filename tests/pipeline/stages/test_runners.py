@@ -1,3 +1,5 @@
+import os
+import signal
 import socket
 from pathlib import Path
 from unittest import mock
@@ -12,7 +14,7 @@ from apache_beam.options.pipeline_options import (
 from apache_beam.runners.portability import flink_runner
 from apache_beam.runners.portability.fn_api_runner import fn_runner
 
-from pipeline.common import storage
+from pipeline.common import signals, storage
 from pipeline.common.errors import UserError
 from pipeline.stages.runners import make_options, make_runner, run_to_end
 from tests.helpers import commands
@@ -100,10 +102,37 @@ def test_the_client_of_an_engine_is_closed_even_after_a_failure() -> None:
 
 def test_an_interrupt_cancels_the_job_on_its_engine() -> None:
     result = mock.Mock(client=None)
-    result.wait_until_finish.side_effect = KeyboardInterrupt
-    with pytest.raises(KeyboardInterrupt):
+    result.wait_until_finish.side_effect = lambda: os.kill(os.getpid(), signal.SIGINT)
+    with signals.exiting_at_once("interrupted"), pytest.raises(KeyboardInterrupt):
         run_to_end(mock.Mock(run=lambda: result))
     result.cancel.assert_called_once_with()
+
+
+def test_an_interrupt_does_not_wait_for_workers(tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    code = (
+        "import pathlib, signal, time\n"
+        "import apache_beam as beam\n"
+        "from pipeline.common import cli\n"
+        "from pipeline.stages import runners\n"
+        "def work(path):\n"
+        "    pathlib.Path(path).touch()\n"
+        "    time.sleep(600)\n"
+        "def main(argv):\n"
+        "    signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "    options = runners.make_options('DirectRunner', 2, [], [])\n"
+        "    pipeline = beam.Pipeline(runner=runners.make_runner(options), options=options)\n"
+        f"    pipeline | beam.Create([{str(begun)!r}]) | beam.Map(work)\n"
+        "    runners.run_to_end(pipeline)\n"
+        "cli.run(main)\n"
+    )
+    process = commands.start("-c", code, variables={"MARK": str(tmp_path)})
+    wait_for(lambda: begun.exists() or None, "a worker to begin")
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130 and "Traceback" not in error
+    assert error.endswith("error: interrupted; running the same command again continues the work\n")
+    wait_for(lambda: None if running_with(str(tmp_path)) else True, "the workers to end")
 
 
 def test_a_worker_process_that_dies_ends_the_run_and_the_other_workers(tmp_path: Path) -> None:
