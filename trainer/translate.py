@@ -6,13 +6,15 @@ r"""Translates text, one sentence per line, with a run or with an exported Saved
         --runner=DirectRunner --num_workers=8
     python -m trainer.translate --run_dir=runs/a --ensemble=runs/b,runs/c --prefix_file=begun.de \
         --input_file=news.en --output_file=news.de
+    python -m trainer.translate --run_dir=runs/demo --interactive
 
 Line n of the output translates line n of the input; with --n_best=N it has at most N lines for each
 (one for a blank line), in Moses' format: the number of the line, from 0, the translation and its
 score, with ||| between them. With --output_file, finished blocks of lines are kept in
 OUTPUT_FILE.parts: killed at any moment, the same command goes on, and OUTPUT_FILE, which must not
 exist, appears as a whole at the end. With --runner, blocks are translated on the
-workers of a Beam runner; options of Apache Beam may follow.
+workers of a Beam runner; options of Apache Beam may follow. With --interactive, each line of
+standard input is translated before the next one is read, until its end or Ctrl-C.
 """
 
 from absl import flags
@@ -22,21 +24,25 @@ from pipeline.common import cli, flag_help
 from pipeline.common.errors import TO_CONTINUE, UserError
 from trainer.bulk_translation.blocks import Model
 from trainer.bulk_translation.driver import TextFiles, translate_file, translate_stream
+from trainer.bulk_translation.interactive import translate_interactively
 from trainer.config import TrainedModels
 from trainer.runs.run_directory import load_run
 
 
-def main(argv: list[str]) -> None:
-    """Reads the flags, then translates to a file or to standard output."""
+def main(argv: list[str]) -> int:
+    """Reads the flags, then translates to a file or to standard output; returns the exit code."""
     files = cli.config_from_flags(TextFiles)
     our_flags = flag_help.our_flags(flags.FLAGS)
     if not files.runner and argv[1:]:
         cli.refuse_unknown(argv[1], our_flags)
     model = _read_model(files.saved_model, with_prefixes=files.prefix_file is not None)
+    if files.interactive:
+        return translate_interactively(model)
     if files.output_file:
         translate_file(files, model, beam_arguments=argv[1:], our_flags=our_flags)
     else:
         translate_stream(files, model)
+    return 0
 
 
 def _read_model(saved_model: str | None, *, with_prefixes: bool) -> Model:

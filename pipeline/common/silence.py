@@ -22,14 +22,14 @@ def silent_tensorflow() -> Iterator[None]:
 
 @contextlib.contextmanager
 def silent_stderr() -> Iterator[None]:
-    """Captures standard error, including that of C++ code; prints it only after an exception."""
+    """Captures standard error, including that of C++ code; prints it only after an error."""
     sys.stderr.flush()
     saved = os.dup(2)
     with tempfile.TemporaryFile() as captured:
         os.dup2(captured.fileno(), 2)
         try:
             yield
-        except BaseException:
+        except Exception:
             captured.seek(0)
             os.write(saved, captured.read())
             raise

@@ -32,6 +32,10 @@ from tests.helpers.commands import one_line_error, refuse, run_process, succeed
         (["trainer.translate", "--saved_model=none", "--output_file=tests"], "tests is a folder"),
         (["trainer.translate", "--saved_model=none", "--output_file=setup.py"], "setup.py exists"),
         (["trainer.translate", "--saved_model=none", "--worker_zone=a"], "unknown flag"),
+        (["trainer.translate", "--interactive", "--input_file=x"], "with --input_file=x: expected"),
+        (["trainer.translate", "--interactive", "--output_file=x"], "with --output_file=x: exp"),
+        (["trainer.translate", "--interactive", "--prefix_file=x"], "with --prefix_file=x: exp"),
+        (["trainer.translate", "--interactive", "--runner=Any"], "with --runner=Any: expected"),
         (["trainer.export", "--output_dir=gs://b/1"], "expected a folder of a file system"),
         (["trainer.export", "--output_dir=x", "--weights=int8"], "--format=ctranslate2 has int8"),
         (

@@ -3,12 +3,13 @@
 import json
 import re
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
 
 from pipeline.corpora.builtin import generate_pairs
-from tests.helpers.commands import refuse, run_process, succeed
+from tests.helpers.commands import TIMEOUT, refuse, run_process, start, succeed
 from tests.helpers.page_parsing import Page
 from tests.helpers.preprocessing import build, configure
 from trainer.bulk_translation.blocks import Model, list_blocks
@@ -204,6 +205,23 @@ def test_translate_reads_and_writes_files_with_prefixes_and_an_ensemble(
     assert (result.returncode, result.stdout) == (0, ""), result.stderr
     (line,) = (tmp_path / "out").read_text("utf-8").splitlines()
     assert line.startswith("Der Hund")
+
+
+@pytest.mark.heavy
+def test_an_interactive_session_answers_line_by_line_until_it_is_interrupted(
+    trained: Path,
+) -> None:
+    sentences = [source for source, _ in generate_pairs("dev")[:2]]
+    expected = succeed("trainer.translate", f"--run_dir={trained}", stdin="\n".join(sentences))
+    session = start("-m", "trainer.translate", f"--run_dir={trained}", "--interactive")
+    with session:  # closes the input, which ends the session
+        assert session.stdin and session.stdout and session.stderr
+        for sentence, translation in zip(sentences, expected.splitlines(), strict=True):
+            print(sentence, file=session.stdin, flush=True)
+            assert session.stdout.readline() == f"{translation}\n"
+        session.send_signal(signal.SIGINT)
+        assert session.wait(TIMEOUT) == 130
+        assert (session.stdout.read(), session.stderr.read()) == ("", "")
 
 
 def test_pages_show_the_run_and_what_it_attends_to(trained: Path, tmp_path: Path) -> None:

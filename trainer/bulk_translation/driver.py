@@ -29,6 +29,8 @@ from trainer.bulk_translation.blocks import (
 if TYPE_CHECKING:
     from apache_beam.options.pipeline_options import PipelineOptions
 
+_STANDARD_INPUT = "-"
+
 
 @dataclasses.dataclass(frozen=True)
 class TextFiles:
@@ -41,9 +43,7 @@ class TextFiles:
     saved_model: str | None = setting(
         None, "Directory that trainer.export wrote; instead of --run_dir."
     )
-    input_file: str | None = setting(
-        None, "UTF-8 text, one sentence per line; standard input if not given."
-    )
+    input_file: str = setting("-", "UTF-8 text, one sentence per line; - is standard input.")
     output_file: str | None = setting(
         None, "File for the translations; standard output if not given."
     )
@@ -51,6 +51,9 @@ class TextFiles:
         None,
         "UTF-8 text whose line n is the beginning of the translation of line n, preferably whole "
         "words; a blank line does not constrain it.",
+    )
+    interactive: bool = setting(
+        False, "Translate each line of standard input before reading the next one."
     )
     block_lines: int = setting(
         2_000, "Lines that are sorted by length, translated and kept together."
@@ -65,6 +68,12 @@ class TextFiles:
 
     def __post_init__(self) -> None:
         require_range(self, "block_lines", "num_workers", at_least=1)
+        for name in ("input_file", "output_file", "prefix_file", "runner"):
+            require(
+                not self.interactive or getattr(self, name) in (None, _STANDARD_INPUT),
+                "one of them: each line of standard input is answered on standard output",
+                as_flags(self, "interactive", name),
+            )
         require(
             bool(self.output_file) or not self.runner,
             "--output_file as well, because workers write files",
@@ -79,7 +88,8 @@ class TextFiles:
     @property
     def columns(self) -> list[str | None]:
         """The files whose lines belong together; None for standard input."""
-        return [self.input_file, self.prefix_file] if self.prefix_file else [self.input_file]
+        text = None if self.input_file == _STANDARD_INPUT else self.input_file
+        return [text, self.prefix_file] if self.prefix_file else [text]
 
 
 def translate_stream(files: TextFiles, model: Model) -> None:

@@ -83,7 +83,9 @@ def translate_all(
             translations.update(zip(rows, batch, strict=True))
     cut = sum(translation.source_tokens_cut > 0 for translation in translations.values())
     if cut:
-        logging.warning("%d sentences were longer than --max_source_length and cut there", cut)
+        logging.warning(
+            "longer than --max_source_length and cut there: %d of %d sentences", cut, len(sentences)
+        )
     return [translations[row] for row in range(len(sentences))]
 
 

@@ -217,7 +217,7 @@ def test_sentences_that_were_cut_are_told_of(caplog: pytest.LogCaptureFixture) -
         translate_lines([["a", "b"]], shout)
         assert not caplog.messages
         translate_lines([["a", "b"]], cut_first)
-    assert "1 sentences were longer than --max_source_length" in caplog.text
+    assert "longer than --max_source_length and cut there: 1 of 2 sentences" in caplog.text
 
 
 def test_a_run_s_identity_is_its_weights_and_search(

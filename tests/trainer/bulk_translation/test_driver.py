@@ -13,7 +13,7 @@ from trainer.bulk_translation.driver import TextFiles, translate_file
 MODEL = ShoutingModel(None)
 
 
-def translate(folder: Path, input_file: str | None = None) -> str:
+def translate(folder: Path, input_file: str = "-") -> str:
     """Translates into the file "out" and returns what it holds."""
     output = str(folder / "out")
     files = TextFiles(input_file=input_file, output_file=output, block_lines=2)
