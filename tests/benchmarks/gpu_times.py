@@ -78,8 +78,9 @@ class Assumptions(NamedTuple):
 # width 512 to 1024 less. Link: NCCL's own tests report 200 to 235 of 300 GB/s on 8 × A100, 370 to
 # 475 of 450 on H100 and H200 for gigabytes, less for smaller arrays and on PCIe. Launches: about
 # a microsecond when kernels queue up (NVIDIA, "Getting Started with CUDA Graphs"), several when
-# not. The passes are those at which the published figures fall into the range. Tracing takes a core
-# of 2025 about two seconds for each layer and replica: measured with eight virtual CPU devices.
+# not. The passes are those at which the published figures fall into the range. With eight virtual
+# CPU devices, a core of 2025 takes about two seconds to trace one layer of encoder and decoder for
+# a replica, and three to compile it with XLA.
 LIKELY = Assumptions(
     products=0.65,
     memory=0.9,
