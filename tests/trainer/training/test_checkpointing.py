@@ -3,6 +3,7 @@
 import errno
 import re
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,7 @@ def test_updates_go_on_while_a_checkpoint_is_written_and_the_next_save_waits(
 
     def write_slowly(*_: Any, step: int, **__: Any) -> None:
         assert step != 3 or fourth_update.wait(60)
+        time.sleep(0.2 if step == 7 else 0.0)
         events.append(f"written {step}")
 
     def after_update(number: int) -> None:
@@ -142,16 +144,23 @@ def test_updates_go_on_while_a_checkpoint_is_written_and_the_next_save_waits(
 
 
 def test_a_write_that_fails_ends_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    failing = threading.Event()
+
     def full_disk(*_: Any, **__: Any) -> None:
+        failing.set()
         raise OSError(errno.ENOSPC, "No space left on device")
 
+    def after_update(number: int) -> None:
+        done.append(number)
+        assert number <= every or failing.wait(60)
+
     monkeypatch.setattr(checkpointing_module, "save_checkpoint", full_disk)
-    for every, at_most in ((2, 4), (5, 5)):  # at the latest at the next save, and at the end
+    for every, before in ((20, 40), (60, 61)):  # before the next save; at the end
         done: list[int] = []
-        saving = checkpointing(tmp_path, checkpoint_every_steps=every, train_steps=5)
+        saving = checkpointing(tmp_path, checkpoint_every_steps=every, train_steps=60)
         with pytest.raises(OSError, match="No space left"), saving:
-            fit(ScriptedModel([PLAIN] * 5), 5, AfterUpdate(done.append), saving)
-        assert every <= done[-1] <= at_most
+            fit(ScriptedModel([PLAIN] * 60), 60, AfterUpdate(after_update), saving)
+        assert every <= done[-1] < before
 
 
 def test_after_an_error_of_training_the_checkpoint_in_progress_is_completed(
