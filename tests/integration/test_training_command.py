@@ -82,8 +82,8 @@ def test_a_run_killed_at_random_steps_resumes_to_the_same_bits(
         assert row == expected
 
 
-# Runs trainer.task, but the checkpoint of step 8 is never completed.
-WRITES_FOR_EVER = """
+# Runs trainer.task, but takes two minutes to complete the checkpoint of step 8.
+WRITES_SLOWLY = """
 import runpy, time
 from trainer.runs import checkpoint_files
 
@@ -92,7 +92,7 @@ save = checkpoint_files._save
 def save_slowly(path, arrays):
     save(path, arrays)
     if path.parent.name == ".step-00000008.tmp":
-        time.sleep(1000)
+        time.sleep(120)
 
 checkpoint_files._save = save_slowly
 runpy.run_module("trainer.task", run_name="__main__", alter_sys=True)
@@ -105,7 +105,7 @@ def test_a_run_killed_while_it_writes_a_checkpoint_resumes_to_the_same_bits(
 ) -> None:
     run_dir = tmp_path / "run"
     flags = training_flags(text_dataset, run_dir, "--eval_every_steps=0")
-    process = start("-c", WRITES_FOR_EVER, *flags)
+    process = start("-c", WRITES_SLOWLY, *flags)
     metrics = run_dir / "metrics.jsonl"
     while not (metrics.exists() and '{"step": 11,' in metrics.read_text()):  # three updates later
         assert process.poll() is None, process.communicate()[1]
