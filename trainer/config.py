@@ -25,8 +25,8 @@ class TrainingConfig:
     train_steps: int = setting(100_000, "Total number of training updates (§5.2).", may_change=True)
     tokens_per_batch: int = setting(
         25_000,
-        "Positions of a global batch on each side, padding included: a batch of sentences of up "
-        "to b tokens has tokens_per_batch / b pairs (§5.1).",
+        "Positions of a global batch on each side, as the mean of both, padding included: with s "
+        "source and t target positions to a row, 2 · tokens_per_batch / (s + t) rows (§5.1).",
     )
     gradient_accumulation: int = setting(
         1,

@@ -48,7 +48,7 @@ def make_buckets(
     Args:
         dataset: a complete dataset.
         split: "train", "dev" or "test".
-        tokens_per_batch: padded tokens of a global batch, on each side.
+        tokens_per_batch: padded tokens of a global batch on each side, in the mean of both.
         parts: equal parts in which a batch is computed, replicas × accumulation.
 
     Raises:
@@ -63,18 +63,19 @@ def make_buckets(
         raise UserError(
             f"the {split} split of {dataset.directory} has no pairs; preprocess a corpus that has"
         )
-    longest = max(map(max, shards))
-    if tokens_per_batch < longest * parts:
+    source, target = max(shards, key=sum)
+    least = math.ceil((source + target) * parts / 2)
+    if tokens_per_batch < least:
         raise UserError(
-            f"--tokens_per_batch={tokens_per_batch} does not hold one sentence of {longest} "
-            f"tokens for each of its {parts} part(s), devices × --gradient_accumulation; set at "
-            f"least {longest * parts}"
+            f"--tokens_per_batch={tokens_per_batch} does not hold one row of {source} source and "
+            f"{target} target tokens for each of its {parts} part(s), devices × "
+            f"--gradient_accumulation; set at least {least}"
         )
     return [
         Bucket(
             shape=shape,
             rows=sum(shard.rows for shard in members),
-            batch_size=tokens_per_batch // max(shape) // parts * parts,
+            batch_size=2 * tokens_per_batch // sum(shape) // parts * parts,
             shards=tuple(dataset.path(shard.path) for shard in members),
         )
         for shape, members in sorted(shards.items())

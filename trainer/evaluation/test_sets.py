@@ -43,8 +43,8 @@ def evaluate_loss(
         models: with the subwords of the dataset.
         dataset: what is scored.
         split: train, dev or test.
-        tokens_per_batch: padded target tokens whose logits, over the whole vocabulary, are in
-            memory at once; a longer sentence is a batch of its own.
+        tokens_per_batch: padded tokens of each side, in the mean of both, that are in memory at
+            once; a longer sentence is a batch of its own.
 
     Returns:
         `nll`, nats per target token, end symbols included; `perplexity`, its exponential (per

@@ -29,12 +29,15 @@ class TrainingData:
     fingerprint: of all the dataset's files.
     source_language, target_language: language codes, such as "en".
     vocabularies: by side; equal if the sides share one.
+    filled: which positions of a batch tokens_per_batch counts. Runs that do not record it counted
+        those of the longer side.
     """
 
     fingerprint: str
     source_language: str
     target_language: str
     vocabularies: dict[str, Vocabulary]
+    filled: str = "longer side"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,6 +133,7 @@ def configure_run(
         source_language=dataset.source_language,
         target_language=dataset.target_language,
         vocabularies=dataset.vocabularies,
+        filled="mean of both sides",
     )
     return Run(_local(training.run_dir), transformer, training, search, data)
 
@@ -195,6 +199,12 @@ def _check_same(old: Run, new: Run) -> None:
                     f"{was!r}, now {now!r}; set another --run_dir, or the old value "
                     f"(see {old.directory}/flags.txt)"
                 )
+    if old.data.filled != new.data.filled:
+        raise UserError(
+            f"{old.directory} was started by a version of Beamformer whose --tokens_per_batch "
+            f"counts the {old.data.filled}, here the {new.data.filled}: finish it with that "
+            "version, or set another --run_dir"
+        )
     if old.data != new.data:
         raise UserError(_describe_other_data(old.training.dataset_dir, new))
 

@@ -20,7 +20,7 @@ from trainer.data.input_pipeline import (
     training_batches,
 )
 
-TOKENS = 400  # of a global batch: 22, 15, 10 and 7 rows of 18, 26, 40 and 52 target tokens
+TOKENS = 400  # per side: 23, 16, 10 and 8 rows of 34, 50, 76 and 100 tokens of both sides
 Arrays = dict[str, np.ndarray]
 Pair = tuple[tuple[int, ...], tuple[int, ...]]
 
@@ -60,7 +60,7 @@ def assert_same(left: list[Arrays], right: list[Arrays]) -> None:
 def test_batch_sizes_fill_the_tokens_and_are_multiples_of_the_replicas(
     tiny_dataset: Dataset,
 ) -> None:
-    for replicas, sizes in ((1, [22, 15, 10, 7]), (4, [20, 12, 8, 4])):
+    for replicas, sizes in ((1, [23, 16, 10, 8]), (4, [20, 16, 8, 8])):
         made = make_buckets(tiny_dataset, "train", tokens_per_batch=TOKENS, parts=replicas)
         assert [bucket.shape for bucket in made] == list(SHAPES)
         assert [bucket.batch_size for bucket in made] == sizes
@@ -74,9 +74,21 @@ def test_a_split_without_pairs_is_refused(tiny_dataset: Dataset) -> None:
 
 
 def test_a_batch_that_holds_no_pair_for_each_replica_is_refused(tiny_dataset: Dataset) -> None:
-    make_buckets(tiny_dataset, "train", tokens_per_batch=208, parts=4)
-    with pytest.raises(UserError, match="tokens_per_batch=207 .* at least 208"):
-        make_buckets(tiny_dataset, "train", tokens_per_batch=207, parts=4)
+    make_buckets(tiny_dataset, "train", tokens_per_batch=200, parts=4)
+    with pytest.raises(UserError, match="tokens_per_batch=199 .* 48 source and 52 .* at least 200"):
+        make_buckets(tiny_dataset, "train", tokens_per_batch=199, parts=4)
+
+
+@pytest.mark.parametrize("shape", [(32, 38), (38, 32), (40, 40), (7, 90)])
+def test_both_sides_together_fill_the_tokens(tiny_dataset: Dataset, shape: tuple[int, int]) -> None:
+    """By what a row leaves over at most: the paper's batch has about 25,000 tokens a side."""
+    split = tiny_dataset.splits["train"]
+    shards = tuple(dataclasses.replace(shard, shape=shape) for shard in split.shards)
+    train = dataclasses.replace(split, shards=shards)
+    dataset = dataclasses.replace(tiny_dataset, splits={"train": train})
+    (bucket,) = make_buckets(dataset, "train", tokens_per_batch=25_000, parts=1)
+    positions = bucket.batch_size * sum(shape)
+    assert 50_000 - sum(shape) < positions <= 50_000
 
 
 def test_a_batch_has_the_static_shape_of_its_bucket(buckets: list[Bucket]) -> None:
@@ -114,7 +126,7 @@ def test_pairs_left_over_in_an_epoch_open_the_next(
 
 
 def test_steps_per_epoch_is_the_average_over_epochs(buckets: list[Bucket]) -> None:
-    period = 22 * 15 * 10 * 7
+    period = 23 * 16 * 10 * 8
     batches = sum(bucket.batches_before(period) for bucket in buckets)
     assert steps_per_epoch(buckets) == pytest.approx(batches / period)
 
@@ -162,7 +174,7 @@ def test_every_epoch_reshuffles_the_buckets(buckets: list[Bucket]) -> None:
     assert sorted(first) not in (first, second)
 
 
-@pytest.mark.parametrize("step", [0, 1, 13, 22, 23, 24, 46, 47, 71, 73, 98, 101])
+@pytest.mark.parametrize("step", [0, 1, 13, 21, 22, 23, 45, 46, 68, 70, 94, 97])
 def test_a_resumed_stream_goes_on_as_if_never_interrupted(
     buckets: list[Bucket], uninterrupted: list[Arrays], step: int
 ) -> None:
@@ -174,7 +186,7 @@ def test_a_resumed_stream_goes_on_as_if_never_interrupted(
 def uninterrupted(buckets: list[Bucket]) -> list[Arrays]:
     """More than four epochs, with known ends, so that runs resume just before and after them."""
     ends = [sum(bucket.batches_before(epoch) for bucket in buckets) for epoch in (1, 2, 3, 4)]
-    assert ends == [23, 47, 72, 98]
+    assert ends == [22, 46, 69, 94]
     return take(training_batches(buckets, seed=5), 113)
 
 

@@ -191,6 +191,7 @@ def test_run_json_holds_the_configuration_and_the_data(
             "source_language": "en",
             "target_language": "de",
             "vocabularies": {"source": vocabulary, "target": vocabulary},
+            "filled": "mean of both sides",
         },
     }
 
@@ -286,6 +287,21 @@ def test_a_resumed_run_of_other_training_is_refused(
     assert "\n" not in str(refusal.value)
     assert "another --run_dir" in str(refusal.value)
     assert (tmp_path / "run" / "run.json").read_bytes() == before
+
+
+def test_a_run_whose_batches_were_filled_otherwise_is_read_but_not_resumed(
+    tmp_path: Path, tiny_dataset: Dataset
+) -> None:
+    """As by versions that record nothing about it."""
+    run = start(tmp_path, tiny_dataset)
+    values = json.loads((run.directory / "run.json").read_text())
+    assert values["data"].pop("filled") == "mean of both sides"
+    (run.directory / "run.json").write_text(json.dumps(values))
+    assert load_run(run.directory).training == run.training
+    with pytest.raises(
+        UserError, match="counts the longer side, here the mean of both sides: fini"
+    ):
+        start(tmp_path, tiny_dataset)
 
 
 def test_a_resumed_run_of_another_model_is_refused(tmp_path: Path, tiny_dataset: Dataset) -> None:
