@@ -1,13 +1,23 @@
-# Everything runs in .venv, made on first use from requirements.lock.
+# Everything runs in .venv, made on first use from requirements.lock; with GPU=1, which .venv
+# remembers, from requirements-gpu.lock, which adds TensorFlow's CUDA libraries.
 # Needs git, make and Python 3.11 to 3.13; `make PYTHON=/path/to/python3 …` chooses which.
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check lock clean distclean .venv
 
 BIN := .venv/bin
+GPU ?= $(wildcard .venv/requirements-gpu.lock)
+ifneq ($(filter-out 0,$(GPU)),)
+LOCK := requirements-gpu.lock
+GIGABYTES := 6
+else
+LOCK := requirements.lock
+GIGABYTES := 1
+export CUDA_VISIBLE_DEVICES := -1
+endif
 # A copy of the lock marks a finished .venv: one that was interrupted or is out of date is made
 # again; one whose lock git merely touched is kept.
-ENVIRONMENT := .venv/requirements.lock
+ENVIRONMENT := .venv/$(LOCK)
 
 SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 # The first that starts and is supported: a pyenv shim, for one, may exist and not start.
@@ -42,13 +52,16 @@ check: $(ENVIRONMENT)  ## Run what CI runs: formatter, linter, types, every test
 	$(BIN)/mypy
 	$(TEST)
 
-lock:  ## Resolve requirements.txt into requirements.lock (delete it first to upgrade everything)
+COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+    --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock'
+
+lock:  ## Resolve requirements*.txt into the locks (delete these first to upgrade everything)
 	@scratch=$$(mktemp -d) && trap 'rm -rf "$$scratch"' EXIT && \
 	$(PYTHON) -m venv "$$scratch" && \
 	"$$scratch/bin/pip" install --quiet --disable-pip-version-check uv && \
-	"$$scratch/bin/uv" pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	    --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' \
-	    requirements.txt -o requirements.lock
+	export PATH="$$scratch/bin:$$PATH" && \
+	$(COMPILE) requirements.txt -o requirements.lock && \
+	$(COMPILE) --no-annotate requirements-gpu.txt -c requirements.lock -o requirements-gpu.lock
 
 clean:  ## Remove what the demo made, and caches
 	rm -rf data/demo runs/demo build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache
@@ -57,7 +70,7 @@ clean:  ## Remove what the demo made, and caches
 distclean: clean  ## Remove .venv too
 	rm -rf .venv
 
-$(ENVIRONMENT): requirements.lock
+$(ENVIRONMENT): $(LOCK)
 	@if cmp -s $< $@; then touch $@; else $(MAKE) --no-print-directory .venv; fi
 
 .venv:
@@ -65,9 +78,9 @@ $(ENVIRONMENT): requirements.lock
 	    "expected Python 3.11 to 3.13; install one or give make PYTHON=/path/to/python3"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo >&2 "error: $(PYTHON) cannot make" \
 	    "virtual environments; install its venv module (Debian, Ubuntu: apt install python3-venv)"; exit 1; }
-	@echo "Installing requirements.lock into .venv (about 1 GB, once)"
+	@echo "Installing $(LOCK) into .venv (about $(GIGABYTES) GB, once)"
 	@rm -rf .venv
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-input \
-	    --require-hashes -r requirements.lock
-	@cp requirements.lock $(ENVIRONMENT)
+	    --require-hashes -r $(LOCK)
+	@cp $(LOCK) $(ENVIRONMENT)

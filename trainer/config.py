@@ -54,6 +54,12 @@ class TrainingConfig:
         "§7), or the V - 1 wrong ones (Tensor2Tensor).",
     )
     seed: int = setting(1, "Seed of initial weights, dropout and data order.")
+    device: Literal["auto", "cpu"] = setting(
+        "auto",
+        "Where to train: auto is all GPUs that CUDA_VISIBLE_DEVICES allows, or the CPU of a "
+        "machine without any; cpu leaves GPUs unused.",
+        may_change=True,
+    )
     mixed_precision: Literal["none", "bfloat16", "float16"] = setting(
         "none",
         "Type of matrix products and activations; weights, loss, softmax and norms stay float32. "
@@ -137,7 +143,8 @@ class TrainingConfig:
         rates = ("adam_beta_1", "adam_beta_2", "ema_decay", "label_smoothing")
         require_range(self, *rates, at_least=0, below=1)
         require_range(self, "seed", at_least=0, below=2**32)
-        require_choice(self, "label_smoothing_over", "mixed_precision", "nan_policy", "average")
+        choices = ("label_smoothing_over", "mixed_precision", "nan_policy", "average", "device")
+        require_choice(self, *choices)
         require(
             not self.early_stopping_patience or self.eval_every_steps > 0,
             "eval_every_steps above 0",

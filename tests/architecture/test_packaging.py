@@ -16,6 +16,7 @@ from packaging.requirements import Requirement
 from tests.architecture.source import PACKAGES, ROOT, find_imports, read_modules
 
 PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^ ;\\]+)", re.MULTILINE)
+LOCK, GPU_LOCK = "requirements.lock", "requirements-gpu.lock"
 
 
 @pytest.fixture
@@ -85,8 +86,15 @@ def test_every_imported_library_is_required(distribution: dict[str, Any]) -> Non
     assert imported <= names([*distribution["install_requires"], *extras["train"]])
 
 
+def read_lock(name: str) -> dict[str, str]:
+    """Maps each distribution of a lock to its entry: version, markers and hashes, no comments."""
+    text = re.sub(r"^ *#.*\n", "", (ROOT / name).read_text(encoding="utf-8"), flags=re.MULTILINE)
+    entries = re.split(r"^(?=\S)", text, flags=re.MULTILINE)
+    return {pin[1]: entry for entry in entries if (pin := PIN.match(entry))}
+
+
 def test_lock_pins_what_is_required() -> None:
-    pins = dict(PIN.findall((ROOT / "requirements.lock").read_text(encoding="utf-8")))
+    pins = dict(PIN.findall((ROOT / LOCK).read_text(encoding="utf-8")))
     unmet = [
         f"{requirement}, locked {pins.get(requirement.name, 'never')}"
         for requirement in read_requirements()
@@ -95,15 +103,25 @@ def test_lock_pins_what_is_required() -> None:
     assert unmet == [], "run `make lock`"
 
 
-def test_every_pin_in_the_lock_has_a_hash() -> None:
-    text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
-    entries = re.split(r"^(?=\S)", text, flags=re.MULTILINE)
-    unhashed = [entry for entry in entries if PIN.match(entry) and "--hash=sha256:" not in entry]
-    assert unhashed == []
+def test_the_gpu_lock_adds_cuda_libraries_and_changes_nothing() -> None:
+    cpu, gpu = read_lock(LOCK), read_lock(GPU_LOCK)
+    added = gpu.keys() - cpu.keys()
+    assert "nvidia-cudnn-cu12" in added
+    assert {name.partition("-")[0] for name in added} == {"nvidia"}
+    changed = [name for name in cpu if gpu.get(name) != cpu[name]]
+    assert changed == [], "run `make lock`"
 
 
-def test_lock_names_no_index_of_one_machine() -> None:
-    text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+@pytest.mark.parametrize("lock", [LOCK, GPU_LOCK])
+def test_every_pin_in_a_lock_has_a_hash(lock: str) -> None:
+    entries = read_lock(lock)
+    assert "tensorflow" in entries
+    assert [name for name, entry in entries.items() if "--hash=sha256:" not in entry] == []
+
+
+@pytest.mark.parametrize("lock", [LOCK, GPU_LOCK])
+def test_a_lock_names_no_index_of_one_machine(lock: str) -> None:
+    text = (ROOT / lock).read_text(encoding="utf-8")
     assert not re.search(r"://|--(extra-)?index-url|--find-links", text)
 
 

@@ -80,6 +80,7 @@ def make_training(tmp_path: Path, **changes: Any) -> TrainingConfig:
         "early_stopping_patience": 11,
         "deterministic": True,
         "dry_run": True,
+        "device": "cpu",
     }
     return TrainingConfig(**{**values, **changes})
 
@@ -257,6 +258,7 @@ def test_a_resumed_run_may_change_what_does_not_alter_its_course(
         "eval_sentences": 1,
         "early_stopping_patience": 1,
         "dry_run": False,
+        "device": "auto",
     }
     start(tmp_path, tiny_dataset, **changes)
     assert load_run(tmp_path / "run").training == make_training(tmp_path, **changes)

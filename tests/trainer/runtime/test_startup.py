@@ -5,6 +5,7 @@ import sys
 from typing import Any
 
 import pytest
+import tensorflow as tf
 from tensorflow.python.framework.config import disable_op_determinism, is_op_determinism_enabled
 
 from trainer.config import TrainingConfig
@@ -73,6 +74,16 @@ def test_tensorflow_is_asked_for_deterministic_operations(
         assert is_op_determinism_enabled() == deterministic
     finally:
         disable_op_determinism()
+
+
+@pytest.mark.parametrize("options", [{"for_search": True}, {"for_training": TrainingConfig()}])
+def test_beside_a_gpu_an_operation_has_all_threads(
+    unset: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    unset.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
+    unset.setattr(tf.config, "list_physical_devices", lambda kind: [kind])
+    start_tensorflow(**options)
+    assert "TF_NUM_INTRAOP_THREADS" not in os.environ
 
 
 def test_a_worker_of_several_computes_a_batch_as_a_whole(unset: pytest.MonkeyPatch) -> None:
