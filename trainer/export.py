@@ -12,7 +12,7 @@ TensorFlow Text ops, which TF Serving links. export.json in the directory says w
 from model.config import SearchConfig
 from pipeline.common import cli
 from trainer.config import TrainedModels
-from trainer.exporters.driver import ExportTarget, export_run
+from trainer.exporters.driver import ExportConfig, export_run
 from trainer.exporters.result import format_result
 from trainer.runs.run_directory import load_run
 
@@ -20,14 +20,14 @@ from trainer.runs.run_directory import load_run
 def main(_: list[str]) -> None:
     """Reads the flags, exports, and prints how to use the result."""
     models = cli.config_from_flags(TrainedModels)
-    target = cli.config_from_flags(ExportTarget)
-    target.check_models(models)
+    config = cli.config_from_flags(ExportConfig)
+    config.check_models(models)
     run = load_run(models.run_dir)
     search = cli.override_from_flags(run.search)
-    print(format_result(export_run(run, models, search, target)))
+    print(format_result(export_run(run, models, search, config)))
 
 
 if __name__ == "__main__":
-    for config in (TrainedModels, ExportTarget, SearchConfig):
+    for config in (TrainedModels, ExportConfig, SearchConfig):
         cli.define_flags(config)
     cli.run(main)

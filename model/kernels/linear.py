@@ -1,9 +1,9 @@
 """Linear maps in few operations, and the layout of their weights for search.
 
-Weights for search have 16 columns of zeros more than trained ones where the rows of a kernel would
-be a multiple of 2 KiB apart, as for 512 columns of float32. Such rows map to the same few sets of
-a processor's cache and evict each other (conflict misses): the product with a few dozen rows takes
-up to twice as long (tests/benchmarks/RESULTS.md, 4).
+On a CPU, weights for search have 16 columns of zeros more than trained ones where the rows of a
+kernel would be a multiple of 2 KiB apart, as for 512 columns of float32. Such rows map to the same
+few sets of a processor's cache and evict each other (conflict misses): the product with a few dozen
+rows takes up to twice as long (tests/benchmarks/RESULTS.md, 4).
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,6 +13,7 @@ from keras import ops
 
 from model import Tensor
 from model.kernels.shapes import map_rows, sizes
+from model.kernels.target import current_target
 
 _CACHE_LINE = 16  # float32 elements
 _CONFLICTING_STRIDE = 512  # float32 elements: 2 KiB
@@ -65,11 +66,12 @@ class Linear(keras.layers.Layer):
         return y if columns == self.size else y[..., : self.size]
 
     def optimize_for_search(self) -> None:
-        """Pads the weights against conflict misses; the results stay the same.
+        """Pads the weights against a CPU's conflict misses; the results stay the same.
 
         The columns of zeros would learn, so this is for search alone.
         """
-        if not self.optimized_for_search and self.size % _CONFLICTING_STRIDE == 0:
+        conflicts = current_target() == "cpu" and self.size % _CONFLICTING_STRIDE == 0
+        if conflicts and not self.optimized_for_search:
             names = ("kernel", "bias") if self.use_bias else ("kernel",)
             for name in names:
                 _replace_weight(self, name, _append_columns(getattr(self, name)))

@@ -7,6 +7,7 @@ import keras
 from keras import ops
 
 from model import Tensor
+from model.kernels.target import current_target
 
 _FEW_ROWS = 8  # up to which row by row is faster
 _UINT16_VALUES = 2**16  # one random number is two dropout decisions, of 16 bits each
@@ -93,7 +94,7 @@ def _goes_row_by_row(x: Tensor) -> bool:
         return False
     import tensorflow as tf
 
-    return x.dtype == tf.float32 and not tf.config.list_logical_devices("GPU")
+    return x.dtype == tf.float32 and current_target() == "cpu"
 
 
 def fill_rows(x: Tensor, rows: Tensor, values: Tensor) -> Tensor:

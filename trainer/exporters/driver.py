@@ -12,6 +12,7 @@ from typing import Literal
 from absl import logging
 
 from model.config import SearchConfig
+from model.kernels.target import Target, trace_for
 from pipeline.common import storage
 from pipeline.common.errors import UserError
 from pipeline.common.settings import as_flags, require, require_choice, required_setting, setting
@@ -26,11 +27,11 @@ _EXPORT_FILE = "export.json"  # marks a directory that may be replaced
 
 
 @dataclasses.dataclass(frozen=True)
-class ExportTarget:
+class ExportConfig:
     """What to export, and where to.
 
     Raises:
-        ValueError: if the format has no such weights, or the directory is a URL.
+        ValueError: if the format has no such weights or no target, or the directory is a URL.
     """
 
     output_dir: str = required_setting(
@@ -46,6 +47,11 @@ class ExportTarget:
         "Type in which weights are stored; int8 for CTranslate2 only. A SavedModel computes in "
         "float32 whatever the stored type.",
     )
+    target: Target = setting(
+        "cpu",
+        "Kind of processor that a SavedModel is laid out for; on the other kind it gives the same "
+        "translations, more slowly. The machine that exports makes no difference.",
+    )
 
     def __post_init__(self) -> None:
         require(
@@ -53,11 +59,16 @@ class ExportTarget:
             "a folder of a file system; copy what is written there into the store afterwards",
             as_flags(self, "output_dir"),
         )
-        require_choice(self, "format", "weights")
+        require_choice(self, "format", "weights", "target")
         require(
             (self.format, self.weights) != ("saved_model", "int8"),
             "float32, bfloat16 or float16 in a SavedModel; --format=ctranslate2 has int8",
             as_flags(self, "weights", "format"),
+        )
+        require(
+            (self.format, self.target) != ("ctranslate2", "gpu"),
+            "no --target: CTranslate2 chooses its device when it loads a model",
+            as_flags(self, "target", "format"),
         )
 
     def check_models(self, models: TrainedModels) -> None:
@@ -69,15 +80,15 @@ class ExportTarget:
 
 
 def export_run(
-    run: Run, models: TrainedModels, search: SearchConfig, target: ExportTarget
+    run: Run, models: TrainedModels, search: SearchConfig, config: ExportConfig
 ) -> ExportResult:
-    """Writes a model to `target.output_dir`, which appears as a whole, and export.json within.
+    """Writes a model to `config.output_dir`, which appears as a whole, and export.json within.
 
     Args:
         run: that of `models`, the first of an ensemble.
         models: which weights.
         search: how the exported model translates.
-        target: where to, and the format.
+        config: where to, and the format.
 
     Returns:
         the content of export.json.
@@ -86,14 +97,15 @@ def export_run(
         UserError: the directory holds something else, or the format cannot express the model, or
             the disk is full.
     """
-    output_dir = Path(target.output_dir)
+    output_dir = Path(config.output_dir)
     with _reserve(output_dir) as temporary:
-        checkpoint = _write_model(run, models, search, target, temporary)
+        checkpoint = _write_model(run, models, search, config, temporary)
         size = sum(path.stat().st_size for path in temporary.rglob("*") if path.is_file())
         result = ExportResult(
-            format=target.format,
+            format=config.format,
             output_dir=str(output_dir),
-            weights=target.weights,
+            weights=config.weights,
+            target=config.target if config.format == "saved_model" else None,
             bytes=size,
             run_dir=models.run_dir,
             ensemble=models.ensemble,
@@ -133,24 +145,24 @@ def _reserve(output_dir: Path) -> Iterator[Path]:
 
 
 def _write_model(
-    run: Run, models: TrainedModels, search: SearchConfig, target: ExportTarget, directory: Path
+    run: Run, models: TrainedModels, search: SearchConfig, config: ExportConfig, directory: Path
 ) -> Checkpoint:
-    """Writes the model in the format of `target`; returns the checkpoint it was loaded from."""
+    """Writes the model in the format of `config`; returns the checkpoint it was loaded from."""
     start_tensorflow()
     from trainer.exporters.ctranslate2 import save_ctranslate2
     from trainer.exporters.saved_model import save_translator
     from trainer.inference.translator import load_translator
     from trainer.runtime.error_messages import explain_full_disk
 
-    translator, checkpoint = load_translator(run, models, search)
     verbosity = logging.get_verbosity()
     logging.set_verbosity(logging.WARNING)  # TensorFlow reports every renamed input
     try:
-        with explain_full_disk(target.output_dir, "free some space"):
-            if target.format == "ctranslate2":
-                save_ctranslate2(run, translator, directory, weights=target.weights)
+        with trace_for(config.target), explain_full_disk(config.output_dir, "free some space"):
+            translator, checkpoint = load_translator(run, models, search)
+            if config.format == "ctranslate2":
+                save_ctranslate2(run, translator, directory, weights=config.weights)
             else:
-                save_translator(translator, directory, weights=target.weights)
+                save_translator(translator, directory, weights=config.weights)
     finally:
         logging.set_verbosity(verbosity)
     return checkpoint

@@ -14,6 +14,7 @@ class ExportResult:
     format: "saved_model" or "ctranslate2".
     output_dir: where the model was written.
     weights: type in which they are stored.
+    target: "cpu" or "gpu", the kind of processor of a SavedModel.
     bytes: size of all files of the model.
     run_dir, ensemble: the run, and the other runs of an ensemble.
     step, averaged_steps: of the run's checkpoint.
@@ -24,6 +25,7 @@ class ExportResult:
     format: str
     output_dir: str
     weights: str
+    target: str | None
     bytes: int
     run_dir: str
     ensemble: tuple[str, ...]

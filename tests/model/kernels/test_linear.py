@@ -7,6 +7,7 @@ import pytest
 import tensorflow as tf
 
 from model.kernels.linear import Linear, find_linears
+from model.kernels.target import trace_for
 from tests.helpers.small_models import fill_with_waves, numpy, wave
 
 
@@ -60,6 +61,14 @@ def test_search_pads_rows_that_are_a_multiple_of_2_kib_apart(size: int, use_bias
             assert padded.shape[-1] == size + 16
             assert (padded[..., :size] == weight).all() and (padded[..., size:] == 0.0).all()
     np.testing.assert_allclose(numpy(layer(x)), expected, atol=1e-6)
+
+
+def test_search_on_a_gpu_pads_nothing() -> None:
+    layer = make_linear(512)
+    with trace_for("gpu"):
+        layer.optimize_for_search()
+    assert layer.optimized_for_search
+    assert layer.kernel.shape[1] == 512
 
 
 @pytest.mark.parametrize("size", [128, 256, 520])

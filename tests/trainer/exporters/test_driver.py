@@ -9,7 +9,7 @@ import tensorflow as tf
 from pipeline.common.errors import UserError
 from trainer.config import TrainedModels
 from trainer.exporters import saved_model
-from trainer.exporters.driver import ExportTarget, export_run
+from trainer.exporters.driver import ExportConfig, export_run
 from trainer.inference import translator
 from trainer.runs.run_directory import Run
 
@@ -18,9 +18,9 @@ def test_a_directory_that_is_not_an_export_is_kept(
     make_run: Callable[..., Run], tmp_path: Path
 ) -> None:
     (tmp_path / "precious").touch()
-    run, target = make_run(), ExportTarget(str(tmp_path))
+    run, config = make_run(), ExportConfig(str(tmp_path))
     with pytest.raises(UserError, match="exists and is not an exported model"):
-        export_run(run, TrainedModels(), run.search, target)
+        export_run(run, TrainedModels(), run.search, config)
     assert (tmp_path / "precious").exists()
 
 
@@ -43,16 +43,16 @@ def test_a_full_disk_is_one_line_and_leaves_the_earlier_export_alone(
     monkeypatch.setattr(saved_model, "save_translator", fill_the_disk)
     (tmp_path / "e").mkdir()
     (tmp_path / "e/export.json").write_text("{}")
-    run, target = make_run(), ExportTarget(str(tmp_path / "e"))
+    run, config = make_run(), ExportConfig(str(tmp_path / "e"))
     expected = f"cannot write to {tmp_path}/e: No space left on device; free some space$"
     with pytest.raises(UserError, match=expected):
-        export_run(run, TrainedModels(), run.search, target)
+        export_run(run, TrainedModels(), run.search, config)
     assert sorted(tmp_path.rglob("*")) == [tmp_path / "e", tmp_path / "e/export.json"]
 
 
 def test_only_a_saved_model_holds_an_ensemble() -> None:
     models = TrainedModels(ensemble=("b",))
-    ExportTarget("out").check_models(models)
-    ExportTarget("out", "ctranslate2").check_models(TrainedModels())
+    ExportConfig("out").check_models(models)
+    ExportConfig("out", "ctranslate2").check_models(TrainedModels())
     with pytest.raises(UserError, match="received --ensemble and --format=ctranslate2"):
-        ExportTarget("out", "ctranslate2").check_models(models)
+        ExportConfig("out", "ctranslate2").check_models(models)
