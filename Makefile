@@ -9,10 +9,10 @@ BIN := .venv/bin
 GPU ?= $(wildcard .venv/requirements-gpu.lock)
 ifneq ($(filter-out 0,$(GPU)),)
 LOCK := requirements-gpu.lock
-GIGABYTES := 6
+SIZE := several GB
 else
 LOCK := requirements.lock
-GIGABYTES := 1
+SIZE := about 1 GB
 export CUDA_VISIBLE_DEVICES := -1
 endif
 # A copy of the lock marks a finished .venv: one that was interrupted or is out of date is made
@@ -78,7 +78,7 @@ $(ENVIRONMENT): $(LOCK)
 	    "expected Python 3.11 to 3.13; install one or give make PYTHON=/path/to/python3"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo >&2 "error: $(PYTHON) cannot make" \
 	    "virtual environments; install its venv module (Debian, Ubuntu: apt install python3-venv)"; exit 1; }
-	@echo "Installing $(LOCK) into .venv (about $(GIGABYTES) GB, once)"
+	@echo "Installing $(LOCK) into .venv ($(SIZE), once)"
 	@rm -rf .venv
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-input \
