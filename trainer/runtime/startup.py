@@ -1,8 +1,12 @@
 """Starting TensorFlow: the Keras backend, threads and kernels, without start-up notices."""
 
+import contextlib
 import functools
+import gc
 import os
 import platform
+import sys
+from collections.abc import Iterator
 
 from absl import logging
 
@@ -45,7 +49,7 @@ def start_tensorflow(
         os.environ[nvidia.VISIBLE_DEVICES] = nvidia.NO_DEVICE
     if not for_search and platform.machine() in ("x86_64", "AMD64"):
         os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
-    with silent_tensorflow():
+    with silent_tensorflow(), _collecting_no_garbage():
         import tensorflow as tf
 
         if for_training and for_training.deterministic:
@@ -60,6 +64,24 @@ def start_tensorflow(
             tf.config.list_logical_devices()
     if not has_gpus:
         _report_unused_gpu(stop=for_training is not None)
+
+
+@contextlib.contextmanager
+def _collecting_no_garbage() -> Iterator[None]:
+    """Pauses Python's garbage collector while TensorFlow is imported the first time.
+
+    The import creates many objects, nearly all of which stay. The collector would examine them
+    again and again: meanwhile, and in every later full collection, from which they are now exempt.
+    """
+    if "tensorflow" in sys.modules:
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def processor_cores() -> int:

@@ -37,6 +37,21 @@ print(os.environ["TF_ENABLE_ONEDNN_OPTS"], _pywrap_util_port.IsMklEnabled())
     assert run.stdout == "1 True\n", run.stderr
 
 
+def test_the_import_is_neither_interrupted_by_garbage_collection_nor_examined_later() -> None:
+    script = """
+import gc
+from trainer.runtime.startup import start_tensorflow
+collections = []
+gc.callbacks.append(lambda *_: collections.append(gc.get_freeze_count()))
+start_tensorflow()
+frozen = gc.get_freeze_count()
+start_tensorflow()
+print(collections.count(0) < 10, frozen > 100_000, gc.get_freeze_count() == frozen, gc.isenabled())
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert run.stdout == "True True True True\n", run.stderr
+
+
 def test_search_has_one_thread_for_an_operation_and_the_usual_kernels(
     unset: pytest.MonkeyPatch,
 ) -> None:
