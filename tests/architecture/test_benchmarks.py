@@ -12,6 +12,7 @@ import pytest
 
 from tests.architecture.source import ROOT
 from tests.benchmarks import (
+    host_tables,
     optimisation_tables,
     record,
     record_tables,
@@ -181,6 +182,14 @@ def test_optimisations_are_kept_or_rejected(records: list[record.Record]) -> Non
 def test_an_empty_table_names_the_command_that_fills_it(records: list[record.Record]) -> None:
     assert "python -m tests.benchmarks.training --work_dir" in speed_tables.training()
     assert "python -m tests.benchmarks.decoding --work_dir" in speed_tables.readme_decoding()
+
+
+def test_host_time_table_has_medians_of_intervals(records: list[record.Record]) -> None:
+    times = {"milliseconds": [31.0, 12.0, 11.0], "python_milliseconds": [0.5, 0.25, 9.0]}
+    runs = [{"replicas": 8, "updates_per_call": 10, **times}]
+    records.append(make_record("host_time", {"runs": runs}))
+    (row,) = cells(host_tables.host_time())
+    assert row[1:] == ["8", "10", "12", "0.5", "[abc1234](results/host_time.json)"]
 
 
 @pytest.mark.parametrize("path", sorted(record.RESULTS.glob("*.json")), ids=lambda path: path.name)

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from tests.benchmarks import (
+    host_tables,
     optimisation_tables,
     projection_tables,
     quality_tables,
@@ -59,6 +60,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     function.__name__: function
     for function in (
         speed_tables.training,
+        host_tables.host_time,
         speed_tables.decoding,
         speed_tables.latency,
         speed_tables.time_by_length,
