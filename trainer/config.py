@@ -65,8 +65,25 @@ class TrainingConfig:
         "Type of matrix products and activations; weights, loss, softmax and norms stay float32. "
         "float16 scales the loss, which bfloat16 does not need.",
     )
-    jit_compile: bool = setting(
-        False, "Compile the gradient step with XLA, one program per bucket.", may_change=True
+    gradient_reduction: Literal["float32", "bfloat16"] = setting(
+        "float32",
+        "Type in which gradients are summed over devices. bfloat16 halves what passes between "
+        "them, which takes most of an update on GPUs connected by PCIe alone.",
+        may_change=True,
+    )
+    jit_compile: bool | None = setting(
+        None,
+        "Compile the train step with XLA, one program per bucket; by default on GPUs only. "
+        "Without XLA, TensorFlow compares and adds int32 tensors, hence token ids, on the host, "
+        "which for that waits for the GPU in every update.",
+        may_change=True,
+    )
+    steps_per_call: int = setting(
+        0,
+        "Updates per call of the compiled training function, fewer before a step at which "
+        "something is logged, evaluated or saved. Signals and checkpoint_every_minutes wait for "
+        "the end of a call. 0 for 10 on GPUs, where the host prepares work ahead, and 1 on CPUs.",
+        may_change=True,
     )
     deterministic: bool = setting(
         False,
@@ -139,12 +156,13 @@ class TrainingConfig:
         require_range(self, *counts, "max_skipped_steps", "log_every_steps", at_least=1)
         intervals = ("checkpoint_every_steps", "checkpoint_every_minutes", "eval_every_steps")
         require_range(self, *intervals, "eval_sentences", "early_stopping_patience", at_least=0)
+        require_range(self, "steps_per_call", at_least=0)
         require_range(self, "learning_rate_scale", "adam_epsilon", above=0)
         rates = ("adam_beta_1", "adam_beta_2", "ema_decay", "label_smoothing")
         require_range(self, *rates, at_least=0, below=1)
         require_range(self, "seed", at_least=0, below=2**32)
         choices = ("label_smoothing_over", "mixed_precision", "nan_policy", "average", "device")
-        require_choice(self, *choices)
+        require_choice(self, *choices, "gradient_reduction")
         require(
             not self.early_stopping_patience or self.eval_every_steps > 0,
             "eval_every_steps above 0",

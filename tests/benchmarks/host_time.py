@@ -83,7 +83,9 @@ def measure(replicas: int, updates_per_call: int) -> dict[str, list[float]]:
         )
     with tempfile.TemporaryDirectory() as folder:
         dataset = write_dataset(Path(folder) / "data", builtin_splits())
-        settings = {"steps_per_call": updates_per_call} if updates_per_call > 1 else {}
+        settings: dict[str, Any] = (
+            {"steps_per_call": updates_per_call} if updates_per_call > 1 else {}
+        )
         config = TrainingConfig(
             dataset_dir=str(dataset.directory),
             run_dir=f"{folder}/run",
@@ -118,20 +120,21 @@ class _Clock:
     """Notes the time, and the main thread's processor time, whenever metrics are written."""
 
     def __enter__(self) -> "_Clock":
-        from trainer.runs.metrics_log import MetricsWriter
+        from trainer.training import loop
 
         self._times: list[tuple[float, float]] = []
-        self._class, self._write = MetricsWriter, MetricsWriter.write
+        self._writer: Any = vars(loop)["MetricsWriter"]
+        self._write = self._writer.write
 
-        def write(writer: MetricsWriter, step: int, values: dict[str, float]) -> None:
+        def write(*arguments: Any) -> None:
             self._times.append((time.perf_counter(), time.thread_time()))
-            self._write(writer, step, values)
+            self._write(*arguments)
 
-        MetricsWriter.write = write  # type: ignore[method-assign]
+        self._writer.write = write
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._class.write = self._write  # type: ignore[method-assign]
+        self._writer.write = self._write
 
     def milliseconds_per_update(self) -> dict[str, list[float]]:
         """Returns those of every interval after the warm-up."""

@@ -9,47 +9,51 @@ import keras
 import tensorflow as tf
 
 from trainer.config import TrainingConfig
+from trainer.data.input_pipeline import BatchShape
 from trainer.runs.checkpoints import list_checkpoints
 from trainer.runs.metrics_writer import MetricsWriter
+from trainer.training.call_plan import Call
 from trainer.training.callbacks import MetricsLogging
 from trainer.training.checkpointing import Checkpointing
+from trainer.training.update_loop import UpdateLoop
 
-COLUMNS = ("loss", "nll", "source_tokens", "target_tokens", "loss_scale")
-PLAIN = (2.0, 1.0, 10.0, 10.0, 1.0)
+PLAIN = (2.0, 1.0, 10.0, 10.0, 1.0)  # loss, nll, source tokens, target tokens, scale of the loss
+RATE = 0.25
 Row = tuple[float, ...]
 
 
-class ScriptedModel(keras.Model):
+class ScriptedModel(UpdateLoop):
     """Reports for update n the figures of row n, and changes nothing but the count of updates."""
 
-    programs = 1
     loss_scale = None
-    batch_shape = (3, 7, 9)
-    waiting_since: float | None = None
+    xla = False
 
     def __init__(self, rows: Sequence[Row]) -> None:
-        super().__init__()
+        super().__init__(figures_kept=8, name="scripted_model")
         self.transformer = keras.Sequential([keras.layers.Input((1,)), keras.layers.Dense(1)])
         self.rows = tf.constant(rows, tf.float32)
-        self.built = True
-        optimizer = keras.optimizers.SGD(0.25)
+        optimizer = keras.optimizers.SGD(RATE)
         optimizer.build(self.transformer.trainable_variables)
         self.compile(optimizer=optimizer, jit_compile=False)
 
-    def train_step(self, data: tf.Tensor) -> dict[str, tf.Tensor]:
-        row = tf.gather(self.rows, self.optimizer.iterations.value)
-        variables = self.transformer.trainable_variables
-        self.optimizer.apply([tf.zeros(variable.shape) for variable in variables], variables)
-        logs = dict(zip(COLUMNS, tf.unstack(row, num=len(COLUMNS)), strict=True))
-        return {
-            **logs,
-            "gradient_norm": 10 * logs["nll"],
-            "finite": tf.cast(tf.math.is_finite(logs["loss"] + logs["nll"]), tf.float32),
-        }
+    def train_step(self, data: object) -> dict[str, tf.Tensor]:
+        update = tf.convert_to_tensor(self.optimizer.iterations)
+        loss, nll, source, target, scale = tf.unstack(tf.gather(self.rows, update), num=5)
+        finite = tf.cast(tf.math.is_finite(loss + nll), tf.float32)
+        figures = tf.stack([loss, nll, source, target, 10 * nll, finite, scale, RATE])
+        self.figures.write(update, figures)
+        self.optimizer.iterations.assign_add(1)
+        return {}
+
+
+def shape_of(step: int) -> BatchShape:
+    """Every batch has the same shape."""
+    del step
+    return 3, 7, 9
 
 
 class AfterUpdate(keras.callbacks.Callback):
-    """Calls a function with the number of each update of this session."""
+    """Calls a function with the number of each call in this session, by default one update each."""
 
     def __init__(self, function: Callable[[int], object]) -> None:
         super().__init__()
@@ -71,10 +75,18 @@ class FakeClock(SimpleNamespace):
         self.now += seconds
 
 
-def fit(training_model: ScriptedModel, updates: int, *used: keras.callbacks.Callback) -> None:
-    data = tf.data.Dataset.from_tensors(tf.zeros((1,))).repeat()
+def fit(
+    training_model: ScriptedModel,
+    updates: int,
+    *used: keras.callbacks.Callback,
+    calls: Sequence[Call] = (),
+) -> None:
+    """Trains, by default with one update per call, each of them read at once."""
+    calls = calls or [Call(1, at_event=True)] * updates
+    training_model.calls = iter(calls)
+    data = tf.data.Dataset.from_tensors({"source": tf.zeros((1,))}).repeat()
     training_model.fit(
-        data, steps_per_epoch=updates, callbacks=list(used), verbose=0, shuffle=False
+        data, steps_per_epoch=len(calls), callbacks=list(used), verbose=0, shuffle=False
     )
 
 
@@ -84,8 +96,8 @@ def metrics_logging(
     """Reports as in training, with as many operations as there are positions in a batch."""
     return MetricsLogging(
         writer,
-        train_steps=train_steps,
-        every_steps=every_steps,
+        TrainingConfig(train_steps=train_steps, log_every_steps=every_steps),
+        shape_of,
         count_flops=lambda shape: shape[0] * (shape[1] + shape[2]),
         peak_flops=peak_flops,
     )

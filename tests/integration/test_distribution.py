@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Iterator
+from typing import Literal
 
 import keras
 import numpy as np
@@ -10,20 +11,19 @@ import tensorflow as tf
 
 from model.config import TransformerConfig
 from model.transformer import Transformer
+from trainer.config import TrainingConfig
 from trainer.data.input_pipeline import distribute
-from trainer.training.keras_hooks import SummedGradients
+from trainer.training.gradients import LossGradients
 from trainer.training.learning_rate import LearningRateSchedule
+from trainer.training.optimizer import Adam
 from trainer.training.train_step import TrainingModel
+from trainer.training.update_figures import UpdateFigures
 
-Trained = tuple[list[dict[str, float]], list[np.ndarray]]
+Trained = tuple[list[UpdateFigures], list[np.ndarray]]
 
 VOCABULARY = 40
 PAIRS = 16  # in a global batch, hence two in each part
 STEPS = 3
-
-
-class GradientDescent(SummedGradients, keras.optimizers.SGD):
-    """Takes gradients that are summed over replicas already, as `training.optimizer.Adam` does."""
 
 
 def uneven_batches() -> Iterator[dict[str, np.ndarray]]:
@@ -46,6 +46,7 @@ def train(
     gradient_accumulation: int = 1,
     compiled: bool = False,
     precision: str = "float32",
+    gradient_reduction: Literal["float32", "bfloat16"] = "float32",
 ) -> Trained:
     """Trains a tiny model for a few updates; returns each step's figures and the weights."""
     keras.utils.set_random_seed(7)
@@ -55,32 +56,30 @@ def train(
     keras.config.set_dtype_policy(precision)
     try:
         with strategy.scope():
+            transformer = Transformer(config, VOCABULARY)
+            gradients = LossGradients(
+                transformer, label_smoothing=0.1, gradient_accumulation=gradient_accumulation
+            )
             training_model = TrainingModel(
-                Transformer(config, VOCABULARY),
-                label_smoothing=0.1,
-                gradient_accumulation=gradient_accumulation,
-                compile_gradients=compiled,
+                transformer, gradients, gradient_reduction=gradient_reduction, xla=compiled
             )
-            training_model.compile(
-                optimizer=GradientDescent(), jit_compile=False, auto_scale_loss=False
-            )
+            # With this ε, updates are nearly proportional to gradients, also where these are tiny.
+            optimizer = Adam(TrainingConfig(adam_epsilon=1.0), masked=compiled)
+            optimizer.build(transformer.trainable_variables)
+            training_model.compile(optimizer=optimizer, jit_compile=False, auto_scale_loss=False)
     finally:
         keras.config.set_dtype_policy("float32")
-    figures: list[dict[str, float]] = []
-    record = keras.callbacks.LambdaCallback(
-        on_train_batch_end=lambda _, logs: figures.append(dict(logs))
-    )
     several = [tf.data.Dataset.from_tensors(batch) for batch in uneven_batches()]
     batches = functools.reduce(tf.data.Dataset.concatenate, several)
     training_model.fit(
-        distribute(batches, strategy),
+        distribute(batches.repeat(), strategy),
         steps_per_epoch=STEPS,
         shuffle=False,
         verbose=0,
-        callbacks=[LearningRateSchedule(model_dim=16, warmup_steps=1, scale=4.0), record],
+        callbacks=[LearningRateSchedule(model_dim=16, warmup_steps=1, scale=4.0)],
     )
-    assert training_model.programs == (2 if compiled else 1)  # lengths 5 and 9
-    assert training_model.batch_shape == (PAIRS, 5, 5)  # of the last global batch
+    assert training_model.traces == 1  # for lengths 5 and 9
+    figures = training_model.read_figures()
     weights = training_model.transformer.trainable_variables
     return figures, [keras.ops.convert_to_numpy(weight) for weight in weights]
 
@@ -106,9 +105,7 @@ def test_replicas_and_accumulation_make_the_updates_of_one_device(
     strategy = mirrored(eight_cpus[:replicas]) if replicas > 1 else tf.distribute.get_strategy()
     figures, weights = train(strategy, gradient_accumulation=accumulation)
     for step, expected in zip(figures, one_device[0], strict=True):
-        assert step.keys() == expected.keys()
-        for name in expected:
-            np.testing.assert_allclose(step[name], expected[name], rtol=1e-6, err_msg=name)
+        np.testing.assert_allclose(step, expected, rtol=1e-6)
     for received, wanted in zip(weights, one_device[1], strict=True):
         np.testing.assert_allclose(received, wanted, atol=2e-6)
 
@@ -130,12 +127,23 @@ def test_xla_and_mixed_precision_work_on_replicas(
         mirrored(eight_cpus[:2]), gradient_accumulation=2, compiled=compiled, precision=precision
     )
     for mixed, single in zip(figures, one_device[0], strict=True):
-        assert mixed["loss"] == pytest.approx(single["loss"], rel=tolerance)
-        assert mixed["finite"] == 1.0
-        assert mixed["loss_scale"] == (2.0**15 if precision == "mixed_float16" else 1.0)
+        assert mixed.loss == pytest.approx(single.loss, rel=tolerance)
+        assert mixed.finite == 1.0
+        assert mixed.loss_scale == (2.0**15 if precision == "mixed_float16" else 1.0)
     for mixed_weights, single_weights in zip(weights, one_device[1], strict=True):
         assert mixed_weights.dtype == np.float32
         np.testing.assert_allclose(mixed_weights, single_weights, atol=10 * tolerance)
+
+
+def test_gradients_summed_in_bfloat16_are_those_of_float32_to_three_digits(
+    eight_cpus: list[str], one_device: Trained
+) -> None:
+    figures, _ = train(mirrored(eight_cpus[:2]), gradient_reduction="bfloat16")
+    for reduced, single in zip(figures, one_device[0], strict=True):
+        assert reduced.gradient_norm == pytest.approx(single.gradient_norm, rel=1e-2)
+        assert reduced.loss == pytest.approx(single.loss, rel=1e-3)
+    assert figures[0].loss == pytest.approx(one_device[0][0].loss, rel=1e-6)  # stays float32
+    assert figures[0].gradient_norm != one_device[0][0].gradient_norm
 
 
 def test_replicas_hold_different_numbers_of_tokens() -> None:

@@ -8,6 +8,7 @@ batches as an uninterrupted run.
 """
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable
 
@@ -18,6 +19,7 @@ from pipeline.common.errors import UserError
 from pipeline.dataset.schema import Dataset, Shard
 
 Batch = dict[str, tf.Tensor]  # "source" and "target", int32 [rows, tokens of a row]
+BatchShape = tuple[int, int, int]  # rows, source length and target length of a global batch
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,6 +121,26 @@ def training_batches(
     return batches.prefetch(4)
 
 
+def batch_shapes(buckets: list[Bucket], *, seed: int) -> Callable[[int], BatchShape]:
+    """Returns the function from an update's number, counted from 1, to the shape of its batch.
+
+    Args:
+        buckets: those of `training_batches`.
+        seed: as well.
+    """
+
+    @functools.lru_cache(maxsize=2)
+    def schedule_of(epoch: int) -> np.ndarray:
+        return _epoch_schedule(buckets, seed, epoch).numpy()
+
+    def shape_of(step: int) -> BatchShape:
+        epoch, batches_into_epoch = _find_epoch(buckets, step - 1)
+        bucket = buckets[schedule_of(epoch)[batches_into_epoch]]
+        return (bucket.batch_size, *bucket.shape)
+
+    return shape_of
+
+
 def evaluation_batches(buckets: list[Bucket]) -> tf.data.Dataset:
     """Streams every row once, in order; a bucket's last batch may be smaller."""
     streams = [
@@ -141,7 +163,7 @@ def steps_per_epoch(buckets: list[Bucket]) -> float:
 
 
 def distribute(batches: tf.data.Dataset, strategy: tf.distribute.Strategy) -> object:
-    """Divides each global batch into equal slices, one for each of the strategy's replicas."""
+    """Divides global batches without end into equal slices, one for each replica."""
 
     def make(context: tf.distribute.InputContext) -> tf.data.Dataset:
         replicas = context.num_replicas_in_sync
@@ -155,7 +177,10 @@ def distribute(batches: tf.data.Dataset, strategy: tf.distribute.Strategy) -> ob
             }
             return tf.data.Dataset.from_tensor_slices(slices)
 
-        return batches.flat_map(deal)
+        # With a known cardinality TensorFlow fetches batches as they are, without optionals, and
+        # workers need not agree on whether there is another one.
+        infinite = tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)
+        return batches.flat_map(deal).apply(infinite)
 
     return strategy.distribute_datasets_from_function(make)
 

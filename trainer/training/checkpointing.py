@@ -46,7 +46,6 @@ class Checkpointing(StepCallback):
         return self._seconds_before + time.monotonic() - self._start
 
     def on_train_begin(self, logs: Logs = None) -> None:
-        super().on_train_begin(logs)
         self._start = self._saved_at = time.monotonic()
         self._saved_step = self.step
         if planned := planned_steps(self._config):
@@ -57,7 +56,7 @@ class Checkpointing(StepCallback):
             self._save(interim=self.step < self._config.train_steps)
         self._writer.wait()
 
-    def after_update(self, logs: dict[str, float]) -> None:
+    def after_call(self) -> None:
         """Saves a checkpoint when enough steps or minutes have passed."""
         self._writer.check()
         steps, minutes = self._config.checkpoint_every_steps, self._config.checkpoint_every_minutes
@@ -68,6 +67,7 @@ class Checkpointing(StepCallback):
             self._save(interim=steps > 0 and self.step < self._config.train_steps)
 
     def _save(self, *, interim: bool = False) -> None:
+        self.model.read_figures()  # stops at an update that was not finite
         self._writer.wait()  # before the copy: memory never holds two
         self._writer.start(
             functools.partial(

@@ -54,7 +54,7 @@ class DevEvaluation(StepCallback):
         self._config = config
         self._bleu = list(past_bleu)
 
-    def after_update(self, logs: dict[str, float]) -> None:
+    def after_call(self) -> None:
         """Evaluates every `eval_every_steps` updates."""
         config = self._config
         if not config.eval_every_steps or self.step % config.eval_every_steps:

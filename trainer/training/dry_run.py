@@ -39,11 +39,10 @@ def estimate_training(
     iterator = iter(distribute(training_batches([widest], seed=training.seed), strategy))  # type: ignore[call-overload]
     for _ in range(2):
         start = time.monotonic()
-        logs = {
-            name: float(value) for name, value in training_model.train_on_next(iterator).items()
-        }
+        training_model.train_on_next(iterator)
+        (figures,) = training_model.read_figures()
         seconds = time.monotonic() - start
-    tokens = logs["source_tokens"] + logs["target_tokens"]
+    tokens = figures.source_tokens + figures.target_tokens
     epochs = training.train_steps / steps_per_epoch(buckets)
     source, target = widest.shape
     model = training_model.transformer

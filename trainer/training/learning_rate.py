@@ -3,10 +3,12 @@
 from typing import Any
 
 import keras
-from keras import ops
+import tensorflow as tf
 
 
-def learning_rate(step: int, *, model_dim: int, warmup_steps: int, scale: float = 1.0) -> float:
+def learning_rate(
+    step: tf.Tensor | int, *, model_dim: int, warmup_steps: int, scale: float = 1.0
+) -> tf.Tensor:
     """Returns scale · d_model^-0.5 · min(step^-0.5, step · warmup_steps^-1.5) (§5.3, equation 3).
 
     Args:
@@ -16,15 +18,19 @@ def learning_rate(step: int, *, model_dim: int, warmup_steps: int, scale: float 
         scale: factor, 1 in the paper.
 
     Returns:
-        The rate. For the base model it peaks at update 4000: 512^-0.5 · 4000^-0.5 = 0.000699.
+        The rate, float64. For the base model it peaks at update 4000: 512^-0.5 · 4000^-0.5 =
+        0.000699.
     """
-    return scale * model_dim**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
+    step = tf.cast(step, tf.float64)
+    return scale * model_dim**-0.5 * tf.minimum(step**-0.5, step * warmup_steps**-1.5)
 
 
 class LearningRateSchedule(keras.callbacks.Callback):
-    """Sets the optimizer's learning rate before every update (§5.3).
+    """Gives the optimizer its learning rate as a function of the update (§5.3).
 
-    The step comes from the optimizer's count of updates, so a resumed run continues exactly.
+    The optimizer calls the function with its own count of updates, so a resumed run continues
+    exactly. The train step computes it on the device: a value assigned before each update would
+    have to be copied to every replica, and would hold for a whole call of several updates.
 
     Args:
         model_dim: d_model.
@@ -37,15 +43,14 @@ class LearningRateSchedule(keras.callbacks.Callback):
         self._model_dim = model_dim
         self._warmup_steps = warmup_steps
         self._scale = scale
-        self._step = 0
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
-        self._step = int(ops.convert_to_numpy(self.model.optimizer.iterations))
+        self.model.optimizer.schedule = self.rate_of
 
-    def on_train_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
-        self._step += 1
-        self.model.optimizer.learning_rate = learning_rate(
-            self._step,
+    def rate_of(self, step: tf.Tensor | int) -> tf.Tensor:
+        """Returns the learning rate of update number `step`, counted from 1."""
+        return learning_rate(
+            step,
             model_dim=self._model_dim,
             warmup_steps=self._warmup_steps,
             scale=self._scale,

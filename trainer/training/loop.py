@@ -1,6 +1,7 @@
 """A training run, from its first or its resumed update to its scores on dev (§5)."""
 
 import signal
+from collections.abc import Callable
 
 import keras
 import tensorflow as tf
@@ -10,7 +11,9 @@ from model.config import SearchConfig, TransformerConfig
 from pipeline.dataset.schema import Dataset
 from trainer.config import TrainingConfig
 from trainer.data.input_pipeline import (
+    BatchShape,
     Bucket,
+    batch_shapes,
     distribute,
     make_buckets,
     steps_per_epoch,
@@ -24,12 +27,14 @@ from trainer.runs.metrics_writer import MetricsWriter
 from trainer.runs.run_directory import Run, lock_run_directory, open_run
 from trainer.runtime.startup import choose_parts_at_once
 from trainer.runtime.strategy import any_worker, is_chief, make_strategy, require_same_step
+from trainer.training.call_plan import plan_calls
 from trainer.training.callbacks import MetricsLogging
 from trainer.training.checkpointing import Checkpointing
 from trainer.training.completion import is_finished, should_stop_early
 from trainer.training.dev_evaluation import DevEvaluation, evaluate_dev, show_samples
 from trainer.training.finalize import finish
 from trainer.training.flops import measure_peak, update_flops
+from trainer.training.gradients import LossGradients
 from trainer.training.learning_rate import LearningRateSchedule
 from trainer.training.loss import smoothing_mass
 from trainer.training.optimizer import Adam
@@ -126,11 +131,12 @@ def make_training_model(run: Run, *, parts_at_once: int | None = None) -> Traini
     config = run.training
     if parts_at_once is None:
         parts_at_once = choose_parts_at_once(config)
-    replicas = tf.distribute.get_strategy().num_replicas_in_sync
-    if replicas > 1 or tf.config.list_logical_devices("GPU"):
+    on_gpus = bool(tf.config.list_logical_devices("GPU"))
+    if on_gpus or tf.distribute.get_strategy().num_replicas_in_sync > 1:
         parts_at_once = 1
+    xla = on_gpus if config.jit_compile is None else config.jit_compile
     transformer = make_transformer(run)
-    training_model = TrainingModel(
+    gradients = LossGradients(
         transformer,
         label_smoothing=smoothing_mass(
             config.label_smoothing,
@@ -139,11 +145,17 @@ def make_training_model(run: Run, *, parts_at_once: int | None = None) -> Traini
         ),
         gradient_accumulation=config.gradient_accumulation,
         parts_at_once=parts_at_once,
-        compile_gradients=config.jit_compile,
     )
-    optimizer = Adam(config)
+    training_model = TrainingModel(
+        transformer,
+        gradients,
+        figures_kept=config.log_every_steps,
+        gradient_reduction=config.gradient_reduction,
+        xla=xla,
+    )
+    optimizer = Adam(config, masked=xla)
     optimizer.build(training_model.transformer.trainable_variables)
-    # TrainingModel itself compiles the gradients and scales the loss.
+    # TrainingModel itself compiles the step and scales the loss.
     training_model.compile(optimizer=optimizer, jit_compile=False, auto_scale_loss=False)
     return training_model
 
@@ -159,36 +171,36 @@ def _fit(
     """Trains up to `train_steps` updates; returns the signal that stopped it before, if any."""
     config, strategy = run.training, training_model.distribute_strategy
     first_step = checkpoint.step if checkpoint else 0
+    shape_of = batch_shapes(buckets, seed=config.seed)
     stop = StopOnSignal()
     saving = Checkpointing(
         run.directory, config, seconds_before=checkpoint.train_seconds if checkpoint else 0.0
     )
     callbacks: list[keras.callbacks.Callback] = [
+        StopOnNonFinite(config, shape_of),
         LearningRateSchedule(
             model_dim=run.transformer.model_dim,
             warmup_steps=config.warmup_steps,
             scale=config.learning_rate_scale,
         ),
-        StopOnNonFinite(config),
         InputWatchdog(),
     ]
     if is_chief(strategy):
-        callbacks += [
-            *_make_recorders(run, training_model, dataset, translator, first_step=first_step),
-            saving,
-        ]
+        recorders = _make_recorders(
+            run, training_model, dataset, translator, first_step=first_step, shape_of=shape_of
+        )
+        callbacks += [*recorders, saving]
     batches = training_batches(buckets, seed=config.seed, first_step=first_step)
+    calls = list(plan_calls(first_step, config))
+    training_model.calls = iter(calls)
     with saving:
         training_model.fit(
             distribute(batches, strategy),
-            steps_per_epoch=config.train_steps - first_step,
+            steps_per_epoch=len(calls),
             callbacks=[*callbacks, stop, StopTogether(strategy)],
             shuffle=False,
             verbose=0,
         )
-    logging.info(
-        "programs traced or compiled: %d, for %d buckets", training_model.programs, len(buckets)
-    )
     stopped_by = agree_on_signal(strategy, stop.received)
     if stopped_by:
         logging.info("stopped by %s with a checkpoint saved", stopped_by.name)
@@ -202,6 +214,7 @@ def _make_recorders(
     translator: Translator,
     *,
     first_step: int,
+    shape_of: Callable[[int], BatchShape],
 ) -> list[keras.callbacks.Callback]:
     """Creates the callbacks that write metrics and evaluate on dev."""
     config = run.training
@@ -211,8 +224,8 @@ def _make_recorders(
     return [
         MetricsLogging(
             writer,
-            train_steps=config.train_steps,
-            every_steps=config.log_every_steps,
+            config,
+            shape_of,
             count_flops=lambda shape: update_flops(model.config, model.vocabulary_size, shape),
             peak_flops=replicas * measure_peak(model.compute_dtype),
         ),

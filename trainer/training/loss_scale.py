@@ -3,6 +3,8 @@
 import keras
 import tensorflow as tf
 
+from trainer.training.replica_variables import assign
+
 INITIAL_SCALE = 2.0**15
 GROWTH_UPDATES = 2000
 
@@ -32,9 +34,9 @@ class LossScale(keras.layers.Layer):
         self.built = True
 
     def update(self, finite: tf.Tensor) -> None:
-        """Adapts the scale after an update; `finite`, bool, says that there was no overflow."""
+        """Adapts the scale after an update, in a replica; `finite`, bool: there was no overflow."""
         good = tf.where(finite, self.good_updates.value + 1, 0)
         grows = good == GROWTH_UPDATES
         scale = self.scale.value * tf.where(finite, tf.where(grows, 2.0, 1.0), 0.5)
-        self.scale.assign(scale)
-        self.good_updates.assign(tf.where(grows, 0, good))
+        assign(self.scale, scale)
+        assign(self.good_updates, tf.where(grows, 0, good))

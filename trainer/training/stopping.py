@@ -4,22 +4,24 @@ import math
 import signal
 import threading
 import time
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 import keras
 import tensorflow as tf
 from absl import logging
-from keras import ops
 
 from pipeline.common.errors import UserError
 from trainer.config import TrainingConfig
+from trainer.data.input_pipeline import BatchShape
 from trainer.runtime.strategy import any_worker
-from trainer.training.callbacks import Logs, StepCallback
+from trainer.training.callbacks import Logs
+from trainer.training.update_figures import UpdateFigures
 
 
 class StopOnSignal(keras.callbacks.Callback):
-    """Stops training after the current update on SIGTERM or SIGINT, so that it is checkpointed.
+    """Stops training after the current call on SIGTERM or SIGINT, so that it is checkpointed.
 
     A second SIGINT interrupts at once.
     """
@@ -60,7 +62,7 @@ def agree_on_signal(
 
 
 class StopTogether(keras.callbacks.Callback):
-    """Stops all workers after the same update, if a callback of any worker asks for it.
+    """Stops all workers after the same call, if a callback of any worker asks for it.
 
     Must be the last callback. Has no effect with one worker.
     """
@@ -74,37 +76,46 @@ class StopTogether(keras.callbacks.Callback):
         self.model.stop_training = any_worker(self._strategy, self.model.stop_training)
 
 
-class StopOnNonFinite(StepCallback):
+class StopOnNonFinite(keras.callbacks.Callback):
     """Stops at a non-finite update, or warns and skips it, depending on `nan_policy`.
 
     The training model has skipped that update. Gradients that overflow while the loss is scaled are
     expected and do not count: the scale falls, down to 1.
 
+    Must come before callbacks that log: they see an update after this one has accepted it. Figures
+    are read before anything is logged, evaluated or saved, on all workers after the same updates.
+
     Raises:
         UserError: naming step, bucket and learning rate; no checkpoint is saved from then on.
     """
 
-    def __init__(self, config: TrainingConfig) -> None:
-        """Follows `config.nan_policy`."""
+    def __init__(self, config: TrainingConfig, shape_of: Callable[[int], BatchShape]) -> None:
+        """Follows `config.nan_policy`; `shape_of` returns the shape of an update's global batch."""
         super().__init__()
+        self._shape_of = shape_of
         self._most = config.max_skipped_steps if config.nan_policy == "skip" else 0
         self._skipped = 0
 
-    def after_update(self, logs: dict[str, float]) -> None:
-        """Checks the update just made."""
-        if logs["finite"]:
-            self._skipped = 0
-        elif not (logs["loss_scale"] > 1.0 and math.isfinite(logs["loss"])):
-            self._skipped += 1
-            self._stop_or_warn(logs["loss"])
+    def on_train_begin(self, logs: Logs = None) -> None:
+        self.model.observers.append(self._check)
 
-    def _stop_or_warn(self, loss: float) -> None:
-        what = "the gradients overflowed" if math.isfinite(loss) else f"the loss became {loss}"
-        rows, source, target = self.model.batch_shape
-        rate = float(ops.convert_to_numpy(self.model.optimizer.learning_rate))
+    def on_train_end(self, logs: Logs = None) -> None:
+        self.model.read_figures()
+
+    def _check(self, step: int, figures: UpdateFigures) -> None:
+        if figures.finite:
+            self._skipped = 0
+        elif not (figures.loss_scale > 1.0 and math.isfinite(figures.loss)):
+            self._skipped += 1
+            self._stop_or_warn(step, figures)
+
+    def _stop_or_warn(self, step: int, figures: UpdateFigures) -> None:
+        overflowed = math.isfinite(figures.loss)
+        what = "the gradients overflowed" if overflowed else f"the loss became {figures.loss}"
+        rows, source, target = self._shape_of(step)
         where = (
-            f"{what} at step {self.step}, in {rows} rows of the bucket {source} × {target} tokens, "
-            f"learning rate {rate:.3g}"
+            f"{what} at step {step}, in {rows} rows of the bucket {source} × {target} tokens, "
+            f"learning rate {figures.learning_rate:.3g}"
         )
         if self._skipped > self._most:
             raise UserError(
@@ -133,10 +144,10 @@ class InputWatchdog(keras.callbacks.Callback):
         warned = None
         while not self._ended.wait(self._seconds / 4):
             since = self.model.waiting_since
-            if since is None or since == warned or time.monotonic() - since < self._seconds:
+            if since is None or since == warned or time.time() - since < self._seconds:
                 continue
             logging.warning(
                 "no batch for %.0f s: the input is stalled; is --dataset_dir still readable?",
-                time.monotonic() - since,
+                time.time() - since,
             )
             warned = since

@@ -1,23 +1,20 @@
 """The train step that `Model.fit` runs: forward pass, loss, gradients, update (§5)."""
 
-import time
-from collections.abc import Callable
+from typing import Any, Literal
 
 import tensorflow as tf
 
 from model.transformer import Transformer
-from pipeline.dataset.schema import PADDING_ID
+from pipeline.dataset.schema import PADDING_ID, SIDES
 from trainer.data.input_pipeline import Batch
-from trainer.training.keras_hooks import ModelHooks
-from trainer.training.loss import cross_entropy
+from trainer.training.gradients import Gradients, LossGradients
 from trainer.training.loss_scale import LossScale
+from trainer.training.optimizer import Adam
+from trainer.training.update_figures import UpdateFigures
+from trainer.training.update_loop import UpdateLoop
 
-Gradients = list[tf.Tensor]
-Logs = dict[str, tf.Tensor]
-BatchShape = tuple[int, int, int]
 
-
-class TrainingModel(ModelHooks):
+class TrainingModel(UpdateLoop):
     """A Transformer with its loss and optimizer; N replicas make the update of one.
 
     The loss is the sum over all target tokens of the global batch divided by their number. So it
@@ -28,55 +25,50 @@ class TrainingModel(ModelHooks):
     An update whose loss or gradients are not finite is counted, but changes no weight. Under
     mixed float16 the loss is scaled (`LossScale`).
 
-    A step logs, for the global batch: `loss` (smoothed) and `nll` (plain), both nats per target
-    token; `source_tokens` and `target_tokens`, without padding; `gradient_norm`, over all weights;
-    `finite`, 1 or 0; and `loss_scale`, 1 except under float16.
+    With XLA a replica runs three compiled functions: it counts tokens, computes gradients, updates.
+    Between them stand only the sums over replicas.
 
     Args:
         transformer: the model to train, made under the same strategy.
-        label_smoothing: probability of all wrong subwords together (§5.4).
-        gradient_accumulation: equal parts of a replica's batch that are computed sequentially, to
-            save memory.
-        parts_at_once: equal parts of each of these that are computed in parallel: processor cores
-            that share operations wait for one another, and cores with a part each do not.
-        compile_gradients: whether XLA compiles the forward and backward pass.
-
-    Attributes:
-        batch_shape: rows, source length and target length of the latest global batch.
-        waiting_since: when the wait for a batch began (`time.monotonic`), or None if not waiting.
+        gradients: computes the loss and gradients of `transformer`.
+        figures_kept: most updates between readings of their figures.
+        gradient_reduction: dtype in which gradients are summed over replicas.
+        xla: whether XLA compiles the step.
     """
 
     def __init__(
         self,
         transformer: Transformer,
+        gradients: LossGradients,
         *,
-        label_smoothing: float,
-        gradient_accumulation: int = 1,
-        parts_at_once: int = 1,
-        compile_gradients: bool = False,
+        figures_kept: int = 100,
+        gradient_reduction: Literal["float32", "bfloat16"] = "float32",
+        xla: bool = False,
     ) -> None:
-        super().__init__(name="training_model")
+        super().__init__(figures_kept=figures_kept, name="training_model")
         self.transformer = transformer
-        self.label_smoothing = label_smoothing
-        self.parts = gradient_accumulation * parts_at_once
-        self.parts_at_once = parts_at_once
+        self.gradients = gradients
         self.loss_scale = LossScale() if transformer.compute_dtype == "float16" else None
-        self.batch_shape: BatchShape = (0, 0, 0)
-        self.waiting_since: float | None = None
-        self._compile_gradients = compile_gradients
-        self._shapes: set[BatchShape] = set()
-        self._traces = 0
-        self._update: Callable[[Batch], Logs] | None = None
-        # AutoGraph reads source files at every trace: editing them would break a long run.
-        self._gradients_of = tf.function(
-            self._compute_gradients, jit_compile=compile_gradients, autograph=False
+        self.xla = xla
+        replicas = self.distribute_strategy.num_replicas_in_sync
+        self._reduction = gradient_reduction if replicas > 1 else "float32"
+        self._count, self._gradients_of, self._apply = (
+            tf.function(function, jit_compile=xla, autograph=False)
+            for function in (_count_tokens, self._compute_gradients, self._apply_gradients)
         )
-        self.built = True
 
-    @property
-    def programs(self) -> int:
-        """Number of programs traced or compiled: one for all shapes, or with XLA one per bucket."""
-        return len(self._shapes) if self._compile_gradients else self._traces
+    def compile(self, optimizer: Adam, **settings: Any) -> None:
+        """Compiles as Keras does.
+
+        Raises:
+            ValueError: if the optimizer would sum the gradients of replicas again, as Keras's do.
+        """
+        if not isinstance(optimizer, Adam):
+            raise ValueError(
+                f"received the optimizer {type(optimizer).__name__}: expected {Adam.__module__}."
+                "Adam or a subclass, which takes gradients that are summed over replicas"
+            )
+        super().compile(optimizer=optimizer, **settings)
 
     def offset_dropout_seeds(self) -> None:
         """Gives each replica its own dropout masks; call it once, after restoring a checkpoint.
@@ -95,127 +87,60 @@ class TrainingModel(ModelHooks):
 
         shift()
 
-    def train_on_next(self, iterator: tf.distribute.DistributedIterator) -> Logs:
-        """Makes one update from the iterator's next global batch, on all replicas."""
-        if self._update is None:
-            signature = [iterator.element_spec]
-            self._update = tf.function(
-                self._update_replicas, autograph=False, input_signature=signature
-            )
-        return self._update(self._next_batch(iterator))
+    def train_step(self, data: Batch) -> dict[str, tf.Tensor]:
+        """Makes one update from this replica's slice, int32 `[B, length]`, of a global batch.
 
-    def _update_replicas(self, batch: Batch) -> Logs:
-        self._traces += 1
-        strategy = self.distribute_strategy
-        logs = strategy.run(self.train_step, args=(batch,))
-        return {name: strategy.experimental_local_results(logs[name])[0] for name in logs}
+        Returns:
+            The `UpdateFigures`, float32 scalars by name, which are also in `self.figures`.
+        """
+        (tokens,) = _sum_over_replicas([self._count(data)])
+        losses, gradients = self._gradients_of(data, tokens)
+        losses, *gradients = _sum_over_replicas([losses, *gradients])
+        figures = self._apply(tokens, losses, gradients)
+        return dict(zip(UpdateFigures._fields, tf.unstack(figures), strict=True))
 
-    def train_step(self, data: Batch) -> Logs:
-        """Makes one update from this replica's slice, int32 `[B, length]`, of a global batch."""
-        replicas = tf.distribute.get_replica_context()
-        local_tokens = tf.stack([_count_tokens(data["source"]), _count_tokens(data["target"])])
-        tokens = replicas.all_reduce(tf.distribute.ReduceOp.SUM, local_tokens)
-        local = self._gradients_of(data, tokens[1])
-        losses, gradients = replicas.all_reduce(tf.distribute.ReduceOp.SUM, local)
+    def _compute_gradients(self, data: Batch, tokens: tf.Tensor) -> tuple[tf.Tensor, Gradients]:
+        """Returns this replica's share of `[loss, nll]` and of the gradients."""
+        scale = self._scale() if self.loss_scale else None
+        losses, gradients = self.gradients.compute(data, tokens[1], scale=scale)
+        return losses, [tf.cast(gradient, self._reduction) for gradient in gradients]
+
+    def _apply_gradients(
+        self, tokens: tf.Tensor, losses: tf.Tensor, gradients: Gradients
+    ) -> tf.Tensor:
+        """Makes the update, unless it is not finite, and returns its figures, float32 `[8]`."""
+        gradients = [tf.cast(gradient, tf.float32) for gradient in gradients]
         gradient_norm = tf.linalg.global_norm(gradients)
         finite = tf.math.is_finite(losses[0] + gradient_norm)
-        logs = {
-            "loss": losses[0],
-            "nll": losses[1],
-            "source_tokens": tokens[0],
-            "target_tokens": tokens[1],
-            "gradient_norm": gradient_norm,
-            "finite": tf.cast(finite, tf.float32),
-            "loss_scale": self._scale(),
-        }
-        replicas.merge_call(self._update_if, args=(finite, gradients))
-        return logs
-
-    def _update_if(
-        self, strategy: tf.distribute.Strategy, finite: tf.Tensor, gradients: Gradients
-    ) -> None:
-        """Updates all replicas or none; runs in cross-replica context, for a single condition."""
-        finite = strategy.experimental_local_results(finite)[0]
-        variables = self.transformer.trainable_variables
-
-        def update() -> None:
-            strategy.run(lambda local: self.optimizer.apply(local, variables), args=(gradients,))
-
-        def skip() -> None:
-            self.optimizer.iterations.assign_add(1)
-
-        tf.cond(finite, update, skip)
+        update = tf.convert_to_tensor(self.optimizer.iterations)
+        scale = self._scale()
+        rate = self.optimizer.apply_if(finite, gradients, self.transformer.trainable_variables)
         if self.loss_scale:
             self.loss_scale.update(finite)
-
-    def _compute_gradients(
-        self, data: Batch, target_tokens: tf.Tensor
-    ) -> tuple[tf.Tensor, Gradients]:
-        """Returns this replica's share of `[loss, nll]` and of the gradients."""
-        if self.parts == 1:
-            losses, gradients = self._differentiate(data, target_tokens)
-        else:
-            losses, gradients = self._accumulate(data, target_tokens)
-        if self.loss_scale:
-            gradients = [gradient / self._scale() for gradient in gradients]
-        return losses, gradients
-
-    def _accumulate(self, data: Batch, target_tokens: tf.Tensor) -> tuple[tf.Tensor, Gradients]:
-        """Accumulates `_differentiate` over parts, with activations of `parts_at_once` parts."""
-        parts = {name: self._divide(ids) for name, ids in data.items()}
-
-        def add_part(part: tf.Tensor, losses: tf.Tensor, gradients: Gradients) -> list[object]:
-            batch = {side: ids[part] for side, ids in parts.items()}
-            of_part = self._differentiate(batch, target_tokens)
-            return [part + 1, *tf.nest.map_structure(tf.add, (losses, gradients), of_part)]
-
-        variables = self.transformer.trainable_variables
-        zeros = [tf.zeros(variable.shape, tf.float32) for variable in variables]
-        _, losses, gradients = tf.while_loop(
-            lambda part, *_: part < self.parts,
-            add_part,
-            [0, tf.zeros(2), zeros],
-            parallel_iterations=self.parts_at_once,
-            maximum_iterations=self.parts,
-        )
-        return losses, gradients
-
-    def _divide(self, ids: tf.Tensor) -> tf.Tensor:
-        """Reshapes `[B, length]` to `[parts, B / parts, length]`, after padding with empty rows."""
-        rows, length = tf.unstack(tf.shape(ids))
-        padded = tf.pad(ids, [[0, -rows % self.parts], [0, 0]])
-        return tf.reshape(padded, (self.parts, -1, length))
-
-    def _differentiate(self, data: Batch, target_tokens: tf.Tensor) -> tuple[tf.Tensor, Gradients]:
-        with tf.GradientTape() as tape:
-            states = self.transformer.decode(data["source"], data["target"], training=True)
-            loss, nll = cross_entropy(
-                states,
-                self.transformer.embedding.matrix,
-                data["target"],
-                label_smoothing=self.label_smoothing,
-            )
-            loss = loss / target_tokens
-            scaled = loss * self._scale() if self.loss_scale else loss
-        gradients = tape.gradient(scaled, self.transformer.trainable_variables)
-        return tf.stack([loss, nll / target_tokens]), [tf.convert_to_tensor(g) for g in gradients]
+        others = tf.stack([gradient_norm, tf.cast(finite, tf.float32), scale, rate])
+        figures = tf.concat([losses, tokens, others], axis=0)
+        self.figures.write(update, figures)
+        return figures
 
     def _scale(self) -> tf.Tensor:
         return tf.convert_to_tensor(self.loss_scale.scale.value) if self.loss_scale else tf.ones(())
 
-    def _next_batch(self, iterator: tf.distribute.DistributedIterator) -> Batch:
-        self.waiting_since = time.monotonic()
-        batch = next(iterator)
-        self.waiting_since = None
-        source, target = (
-            self.distribute_strategy.experimental_local_results(batch[side])[0].shape
-            for side in ("source", "target")
-        )
-        replicas = self.distribute_strategy.num_replicas_in_sync
-        self.batch_shape = (source[0] * replicas, source[1], target[1])
-        self._shapes.add(self.batch_shape)
-        return batch
+
+def _count_tokens(data: Batch) -> tf.Tensor:
+    """Returns the real source and target tokens of a batch, float32 `[2]`."""
+    real = [tf.cast(data[side] != PADDING_ID, tf.float32) for side in SIDES]
+    return tf.stack([tf.reduce_sum(tokens) for tokens in real])
 
 
-def _count_tokens(ids: tf.Tensor) -> tf.Tensor:
-    return tf.reduce_sum(tf.cast(ids != PADDING_ID, tf.float32))
+def _sum_over_replicas(values: list[tf.Tensor]) -> list[tf.Tensor]:
+    """Sums each value over all replicas; values of one dtype share one collective operation."""
+    replicas = tf.distribute.get_replica_context()
+    if replicas.num_replicas_in_sync == 1:
+        return values
+    sums = list(values)
+    for dtype in dict.fromkeys(value.dtype for value in values):
+        places = [place for place, value in enumerate(values) if value.dtype == dtype]
+        reduced = replicas.all_reduce(tf.distribute.ReduceOp.SUM, [values[i] for i in places])
+        for place, value in zip(places, reduced, strict=True):
+            sums[place] = value
+    return sums

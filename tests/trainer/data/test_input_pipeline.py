@@ -13,6 +13,7 @@ from pipeline.dataset.schema import Dataset, Split, parse_example, read_records
 from tests.helpers.datasets import SHAPES
 from trainer.data.input_pipeline import (
     Bucket,
+    batch_shapes,
     distribute,
     evaluation_batches,
     make_buckets,
@@ -190,6 +191,14 @@ def uninterrupted(buckets: list[Bucket]) -> list[Arrays]:
     return take(training_batches(buckets, seed=5), 113)
 
 
+def test_the_shape_of_every_batch_is_known_without_reading_it(
+    buckets: list[Bucket], uninterrupted: list[Arrays]
+) -> None:
+    shape_of = batch_shapes(buckets, seed=5)
+    for step, batch in enumerate(uninterrupted, start=1):
+        assert shape_of(step) == (*batch["source"].shape, batch["target"].shape[1])
+
+
 def test_evaluation_sees_every_pair_once_in_order(tiny_dataset: Dataset) -> None:
     dev = make_buckets(tiny_dataset, "dev", tokens_per_batch=60, parts=1)
     batches = list(evaluation_batches(dev).as_numpy_iterator())
@@ -211,6 +220,23 @@ def test_replicas_get_consecutive_slices_of_the_global_batch(
             slices = strategy.experimental_local_results(batch[side])
             assert [len(piece) for piece in slices] == [len(whole[side]) // 4] * 4
             np.testing.assert_array_equal(np.concatenate(slices), whole[side])
+
+
+def test_replicas_fetch_batches_without_optionals(
+    tiny_dataset: Dataset, eight_cpus: list[str]
+) -> None:
+    """TensorFlow would wrap and inspect each, in case the last ones are fewer than replicas."""
+    made = make_buckets(tiny_dataset, "train", tokens_per_batch=TOKENS, parts=2)
+    strategy = tf.distribute.MirroredStrategy(
+        eight_cpus[:2], cross_device_ops=tf.distribute.ReductionToOneDevice()
+    )
+    iterator = iter(distribute(training_batches(made, seed=1), strategy))  # type: ignore[call-overload]
+    fetch = tf.function(lambda batches: next(batches), autograph=False)
+    operations = {
+        node.type for node in fetch.get_concrete_function(iterator).graph.get_operations()
+    }
+    assert {kind for kind in operations if "GetNext" in kind}
+    assert not {kind for kind in operations if "Optional" in kind or kind in ("If", "StatelessIf")}
 
 
 def test_a_worker_gets_the_slices_of_its_own_replicas(tiny_dataset: Dataset) -> None:

@@ -1,6 +1,7 @@
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from tests.helpers.scripted_model import (
     metrics_logging,
 )
 from trainer.runs.metrics_writer import MetricsWriter
-from trainer.training import callbacks
+from trainer.training import update_loop
 
 
 def rows_of(run_dir: Path) -> list[dict[str, float]]:
@@ -23,8 +24,19 @@ def rows_of(run_dir: Path) -> list[dict[str, float]]:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
     clock = FakeClock()
-    monkeypatch.setattr(callbacks, "time", clock)
+    monkeypatch.setattr(update_loop, "time", clock)
     return clock
+
+
+def take_time(training_model: ScriptedModel, clock: FakeClock, seconds: float) -> None:
+    """Lets each call of the compiled function take `seconds`."""
+    make_updates = training_model._make_updates
+
+    def make_updates_slowly(*arguments: Any) -> None:
+        clock.pass_seconds(seconds)
+        make_updates(*arguments)
+
+    training_model._make_updates = make_updates_slowly
 
 
 def test_figures_are_averaged_over_the_tokens_of_an_interval(
@@ -40,7 +52,9 @@ def test_figures_are_averaged_over_the_tokens_of_an_interval(
     reporting = metrics_logging(
         MetricsWriter(tmp_path, 0), train_steps=3, every_steps=2, peak_flops=96.0
     )
-    fit(training_model, 3, AfterUpdate(lambda _: clock.pass_seconds(2.0)), reporting)
+    take_time(training_model, clock, seconds=2.0)
+    # What happens between updates, such as an evaluation, does not count.
+    fit(training_model, 3, AfterUpdate(lambda _: clock.pass_seconds(9.0)), reporting)
     first, last = rows_of(tmp_path)
     assert first["step"] == 2
     assert first["train/loss"] == pytest.approx((8 * 1 + 4 * 3) / 4)

@@ -103,7 +103,7 @@ def test_an_operation_that_only_a_cpu_has_is_found_in_a_step(
         loss, nll = cross_entropy(*arguments, **options)
         return loss, tf.strings.to_number(tf.strings.as_string(nll))
 
-    monkeypatch.setattr("trainer.training.train_step.cross_entropy", loss_by_way_of_text)
+    monkeypatch.setattr("trainer.training.gradients.cross_entropy", loss_by_way_of_text)
     operations = operations_of_step(make_training_model(gradient_accumulation=2))
     assert names(operations, "CPU") == {"AsString(float32)", "StringToNumber(float32)"}
 

@@ -1,10 +1,14 @@
-from typing import Any
+from collections.abc import Callable
 
 import keras
+import numpy as np
 import pytest
 import tensorflow as tf
 
+from trainer.config import TrainingConfig
 from trainer.training.learning_rate import LearningRateSchedule, learning_rate
+from trainer.training.optimizer import Adam
+from trainer.training.train_step import TrainingModel
 
 
 @pytest.mark.parametrize(
@@ -17,37 +21,46 @@ from trainer.training.learning_rate import LearningRateSchedule, learning_rate
     ],
 )
 def test_the_rate_is_that_of_the_paper_s_base_model(step: int, expected: float) -> None:
-    assert learning_rate(step, model_dim=512, warmup_steps=4_000) == pytest.approx(expected)
+    rate = learning_rate(step, model_dim=512, warmup_steps=4_000)
+    assert float(rate) == pytest.approx(expected)
 
 
 def test_the_scale_multiplies_the_rate() -> None:
-    once = learning_rate(7, model_dim=64, warmup_steps=10)
-    assert learning_rate(7, model_dim=64, warmup_steps=10, scale=3.0) == pytest.approx(3 * once)
+    once = float(learning_rate(7, model_dim=64, warmup_steps=10))
+    scaled = float(learning_rate(7, model_dim=64, warmup_steps=10, scale=3.0))
+    assert scaled == pytest.approx(3 * once)
 
 
-class RecordRates(keras.callbacks.Callback):
-    """Notes the learning rate that each update was made with."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.rates: list[float] = []
-
-    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
-        self.rates.append(float(self.model.optimizer.learning_rate))
-
-
-def fit(model: keras.Model, updates: int) -> list[float]:
-    record = RecordRates()
-    schedule = LearningRateSchedule(model_dim=16, warmup_steps=3, scale=2.0)
-    ones = tf.ones((1, 1))
-    data = tf.data.Dataset.from_tensors((ones, ones)).repeat()
-    model.fit(data, steps_per_epoch=updates, callbacks=[schedule, record], verbose=0)
-    return record.rates
+def fit(training_model: TrainingModel, updates: int) -> list[float]:
+    """Returns the rate of each update, as the update itself recorded it."""
+    ids = {side: np.array([[4, 1]], np.int32) for side in ("source", "target")}
+    training_model.fit(
+        tf.data.Dataset.from_tensors(ids).repeat(),
+        steps_per_epoch=updates,
+        callbacks=[LearningRateSchedule(model_dim=16, warmup_steps=3, scale=2.0)],
+        shuffle=False,
+        verbose=0,
+    )
+    return [figures.learning_rate for figures in training_model.read_figures()]
 
 
-def test_every_update_is_made_with_its_rate_also_after_a_resume() -> None:
-    model = keras.Sequential([keras.layers.Input((1,)), keras.layers.Dense(1)])
-    model.compile(optimizer="adam", loss="mse")
-    rates = fit(model, 3) + fit(model, 2)  # the second goes on from optimizer.iterations = 3
-    expected = [learning_rate(n, model_dim=16, warmup_steps=3, scale=2.0) for n in range(1, 6)]
+def test_every_update_is_made_with_its_rate_also_after_a_resume(
+    make_training_model: Callable[..., TrainingModel],
+) -> None:
+    training_model = make_training_model()
+    # The second goes on from optimizer.iterations = 3.
+    rates = fit(training_model, 3) + fit(training_model, 2)
+    expected = [
+        float(learning_rate(n, model_dim=16, warmup_steps=3, scale=2.0)) for n in range(1, 6)
+    ]
     assert rates == pytest.approx(expected)
+    assert float(training_model.optimizer.learning_rate) == rates[-1]
+
+
+def test_an_update_moves_a_weight_by_its_rate() -> None:
+    """The first update of Adam, without ε, is the rate times the sign of the gradient."""
+    optimizer, weight = Adam(TrainingConfig()), keras.Variable([0.5])
+    optimizer.schedule = LearningRateSchedule(model_dim=16, warmup_steps=3).rate_of
+    optimizer.apply([tf.constant([7.0])], [weight])
+    rate = float(learning_rate(1, model_dim=16, warmup_steps=3))
+    assert float(weight[0]) == pytest.approx(0.5 - rate, rel=1e-5)

@@ -18,12 +18,14 @@ from tests.helpers.scripted_model import (
     checkpointing,
     fit,
     metrics_logging,
+    shape_of,
     steps,
 )
 from trainer.config import TrainingConfig
 from trainer.runs.checkpoints import list_checkpoints
 from trainer.runs.metrics_writer import MetricsWriter
 from trainer.training import stopping
+from trainer.training.call_plan import Call
 from trainer.training.stopping import (
     InputWatchdog,
     StopOnNonFinite,
@@ -132,7 +134,7 @@ def test_an_update_that_is_not_finite_stops_and_the_last_checkpoint_stays(
     saving = checkpointing(tmp_path, checkpoint_every_steps=1)
     expected = f"{what} at step 3, in 3 rows of the bucket 7 × 9 tokens, learning rate 0.25;"
     with pytest.raises(UserError, match=expected), saving:
-        fit(training_model, 4, StopOnNonFinite(TrainingConfig()), reporting, saving)
+        fit(training_model, 4, StopOnNonFinite(TrainingConfig(), shape_of), reporting, saving)
     assert steps(tmp_path) == [1, 2]
 
 
@@ -148,7 +150,8 @@ def test_an_update_that_is_not_finite_stops_and_the_last_checkpoint_stays(
 def test_so_many_updates_in_a_row_may_be_skipped(
     caplog: pytest.LogCaptureFixture, rows: list[Row], stops_at: int | None
 ) -> None:
-    policy = StopOnNonFinite(TrainingConfig(nan_policy="skip", max_skipped_steps=2))
+    config = TrainingConfig(nan_policy="skip", max_skipped_steps=2)
+    policy = StopOnNonFinite(config, shape_of)
     training_model = ScriptedModel(rows)
     if stops_at is None:
         fit(training_model, len(rows), policy)
@@ -158,15 +161,33 @@ def test_so_many_updates_in_a_row_may_be_skipped(
         assert "2 of 2 in a row" in caplog.text
 
 
+def test_a_bad_update_that_nothing_has_read_yet_is_not_saved(tmp_path: Path) -> None:
+    """Neither when minutes have passed, nor when a signal ends training."""
+    for settings in ({"checkpoint_every_minutes": 1e-9}, {}):
+        saving = checkpointing(tmp_path, **settings)
+        with pytest.raises(UserError, match="the loss became nan at step 2, in 3 rows"):
+            fit(
+                ScriptedModel([PLAIN, NAN, PLAIN]),
+                3,
+                StopOnNonFinite(TrainingConfig(), shape_of),
+                saving,
+                calls=[Call(1, at_event=False)] * 3,
+            )
+        assert steps(tmp_path) == [1]  # from the first of the two
+
+
 def test_overflow_of_a_scaled_loss_is_expected() -> None:
     training_model = ScriptedModel([OVERFLOW_WHEN_SCALED, PLAIN])
-    fit(training_model, 2, StopOnNonFinite(TrainingConfig()))
+    fit(training_model, 2, StopOnNonFinite(TrainingConfig(), shape_of))
 
 
 def test_the_watchdog_warns_once_of_a_stalled_input(caplog: pytest.LogCaptureFixture) -> None:
+    class Waiting(ScriptedModel):
+        waiting_since: float | None = None
+
     before = {*threading.enumerate()}
-    training_model = ScriptedModel([PLAIN] * 2)
-    waits = [None, time.monotonic() - 0.5]
+    training_model = Waiting([PLAIN] * 2)
+    waits = [None, time.time() - 0.5]
 
     def wait(update: int) -> None:
         training_model.waiting_since = waits[update - 1]

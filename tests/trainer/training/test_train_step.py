@@ -1,6 +1,5 @@
 import dataclasses
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -127,14 +126,22 @@ def test_smoothing_is_spread_over_the_subwords_of_the_configuration(
 ) -> None:
     vocabulary_size = make_training_model().transformer.vocabulary_size
     wrong = make_training_model(label_smoothing=SMOOTHING, label_smoothing_over="wrong")
-    assert wrong.label_smoothing == SMOOTHING
+    assert wrong.gradients.label_smoothing == SMOOTHING
     every = make_training_model(label_smoothing=SMOOTHING, label_smoothing_over="all")
-    assert every.label_smoothing == pytest.approx(SMOOTHING * (1 - 1 / vocabulary_size))
+    assert every.gradients.label_smoothing == pytest.approx(SMOOTHING * (1 - 1 / vocabulary_size))
 
 
 def test_the_default_optimizer_is_the_paper_s(reuse_training_model: MakeTrainingModel) -> None:
     optimizer = reuse_training_model().optimizer
     assert (optimizer.beta_1, optimizer.beta_2, optimizer.epsilon) == (0.9, 0.98, 1e-9)
+
+
+def test_an_optimizer_that_would_sum_gradients_again_is_refused(
+    make_training_model: MakeTrainingModel,
+) -> None:
+    training_model = make_training_model()
+    with pytest.raises(ValueError, match="the optimizer SGD: expected .*optimizer.Adam"):
+        training_model.compile(optimizer=keras.optimizers.SGD())
 
 
 def test_dropout_is_active_while_training(reuse_training_model: MakeTrainingModel) -> None:
@@ -173,7 +180,7 @@ def test_parts_are_computed_at_once(
         loss, nll = cross_entropy(*arguments, **options)
         return loss, tf.numpy_function(meet, [nll], tf.float32, stateful=False)
 
-    monkeypatch.setattr("trainer.training.train_step.cross_entropy", loss_after_meeting)
+    monkeypatch.setattr("trainer.training.gradients.cross_entropy", loss_after_meeting)
     logs = make_training_model(parts_at_once=2).train_step(batch_of())
     assert float(logs["target_tokens"]) == TARGET_TOKENS
 
@@ -181,16 +188,16 @@ def test_parts_are_computed_at_once(
 def test_a_gpu_computes_a_batch_as_a_whole(
     make_training_model: MakeTrainingModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert make_training_model(parts_at_once=2).parts_at_once == 2
+    assert make_training_model(parts_at_once=2).gradients.parts_at_once == 2
     monkeypatch.setattr(tf.config, "list_logical_devices", lambda _: ["a device"])
-    assert make_training_model(parts_at_once=2).parts_at_once == 1
+    assert make_training_model(parts_at_once=2).gradients.parts_at_once == 1
 
 
 def test_replicas_compute_their_batches_as_a_whole(
     make_training_model: MakeTrainingModel, eight_cpus: list[str]
 ) -> None:
     with tf.distribute.MirroredStrategy(eight_cpus[:2]).scope():
-        assert make_training_model(parts_at_once=2).parts_at_once == 1
+        assert make_training_model(parts_at_once=2).gradients.parts_at_once == 1
 
 
 def test_parts_at_once_give_the_same_bits_each_time(make_training_model: MakeTrainingModel) -> None:
@@ -233,7 +240,7 @@ def test_an_update_whose_loss_alone_is_not_finite_changes_nothing(
         loss, nll = cross_entropy(*arguments, **options)
         return loss + np.inf, nll
 
-    monkeypatch.setattr("trainer.training.train_step.cross_entropy", overflow)
+    monkeypatch.setattr("trainer.training.gradients.cross_entropy", overflow)
     training_model = make_training_model()
     before = weights_of(training_model)
     logs = training_model.train_step(batch_of())
@@ -319,24 +326,6 @@ def test_loss_softmax_and_norms_are_computed_in_float32(
 
 def _inner_graphs(graph: tf.Graph) -> list[tf.Graph]:
     return [function.graph for function in graph._functions.values()]
-
-
-def test_it_is_known_since_when_a_batch_is_waited_for(
-    reuse_training_model: MakeTrainingModel,
-) -> None:
-    training_model = reuse_training_model()
-    waiting: list[float | None] = []
-
-    class Input(Iterator[Batch]):
-        def __next__(self) -> Batch:
-            waiting.append(training_model.waiting_since)
-            return batch_of()
-
-    before = time.monotonic()
-    training_model._next_batch(Input())
-    (since,) = waiting
-    assert since is not None and since >= before
-    assert training_model.waiting_since is None
 
 
 def test_replicas_drop_different_units(
