@@ -65,9 +65,9 @@ class TrainingConfig:
         "Type of matrix products and activations; weights, loss, softmax and norms stay float32. "
         "float16 scales the loss, which bfloat16 does not need.",
     )
-    gradient_reduction: Literal["float32", "bfloat16"] = setting(
+    gradient_reduction: Literal["float32", "float16"] = setting(
         "float32",
-        "Type in which gradients are summed over devices. bfloat16 halves what passes between "
+        "Type in which gradients are summed over devices. float16 halves what passes between "
         "them, which takes most of an update on GPUs connected by PCIe alone.",
         may_change=True,
     )

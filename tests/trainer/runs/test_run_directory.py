@@ -66,7 +66,7 @@ def make_training(tmp_path: Path, **changes: Any) -> TrainingConfig:
         "label_smoothing_over": "wrong",
         "seed": 3,
         "mixed_precision": "bfloat16",
-        "gradient_reduction": "bfloat16",
+        "gradient_reduction": "float16",
         "jit_compile": True,
         "steps_per_call": 2,
         "nan_policy": "skip",
