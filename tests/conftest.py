@@ -1,6 +1,7 @@
 """What every test runs under: the TensorFlow backend on the CPU, quietly."""
 
 import os
+import signal
 from pathlib import Path
 
 # Read when TensorFlow and Keras are first imported, hence before any test module is.
@@ -13,6 +14,9 @@ os.environ["TF_NUM_INTRAOP_THREADS"] = "1"
 import pytest
 
 NUM_CPUS = 8
+
+# Some tests interrupt themselves or another process. A shell's background job ignores SIGINT.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -16,8 +16,10 @@ ON_GPUS = "requirements-gpu.lock .venv/requirements-gpu.lock [0,1]"
 
 def make(folder: Path, *arguments: str) -> str:
     """Runs make with the repository's Makefile in another folder."""
-    variables = {
-        name: value for name, value in os.environ.items() if name not in ("GPU", "MAKEFLAGS")
+    variables = {  # without those of a make that runs the tests
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("GPU", "MFLAGS") and not name.startswith("MAKE")
     }
     shutil.copy(ROOT / "Makefile", folder)
     (folder / "show.mk").write_text(SHOW)

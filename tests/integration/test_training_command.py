@@ -189,10 +189,11 @@ def test_a_dry_run_reports_what_training_needs_and_writes_nothing(
 ) -> None:
     text = succeed("trainer.task", *training_flags(text_dataset, tmp_path / "run", "--dry_run"))
     lines = dict(line.split(maxsplit=1) for line in text.splitlines())
-    assert lines.keys() == {"parameters", "batch", "memory", "speed", "training"}
+    assert lines.keys() == {"parameters", "batch", "memory", "by", "speed", "training"}
     assert int(lines["parameters"].replace(",", "")) > 500 * 32
     assert "in 2 part(s); the widest of" in lines["batch"]
     assert re.match(r"[0-9.]+ GiB", lines["memory"])
+    assert re.match(r"formula  [0-9.]+ GiB", lines["by"])
     assert re.match(r"[0-9,]+ tokens/s", lines["speed"])
     assert lines["training"].startswith(f"{STEPS} updates")
     assert not (tmp_path / "run").exists()

@@ -144,10 +144,10 @@ class InputWatchdog(keras.callbacks.Callback):
         warned = None
         while not self._ended.wait(self._seconds / 4):
             since = self.model.waiting_since
-            if since is None or since == warned or time.time() - since < self._seconds:
+            if since is None or since == warned or time.monotonic() - since < self._seconds:
                 continue
             logging.warning(
                 "no batch for %.0f s: the input is stalled; is --dataset_dir still readable?",
-                time.time() - since,
+                time.monotonic() - since,
             )
             warned = since

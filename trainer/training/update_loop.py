@@ -54,7 +54,7 @@ class UpdateLoop(ModelHooks):
 
     @property
     def waiting_since(self) -> float | None:
-        """When the wait for a batch began, seconds since 1970, or None if not waiting."""
+        """When the wait for a batch was first seen (`time.monotonic`); None if not waiting."""
         return self._input_clock.waiting_since
 
     def make_train_function(self, force: bool = False) -> None:
@@ -114,29 +114,37 @@ class UpdateLoop(ModelHooks):
 
 
 class _InputClock:
-    """Fetches batches in a graph, and tells another thread since when one is waited for."""
+    """Fetches batches in a graph, and tells another thread since when one is waited for.
+
+    The graph only counts, since deterministic graphs may not read a clock: twice per batch, so the
+    count is odd while one is waited for.
+    """
 
     def __init__(self) -> None:
         with tf.device("CPU:0"):  # a `tf.Variable` would be one per replica
-            self._since = tf.raw_ops.VarHandleOp(
-                dtype=tf.float64, shape=(), shared_name=uuid.uuid4().hex
+            self._count = tf.raw_ops.VarHandleOp(
+                dtype=tf.int64, shape=(), shared_name=uuid.uuid4().hex
             )
-        self._set(tf.zeros((), tf.float64))
+        tf.raw_ops.AssignVariableOp(resource=self._count, value=tf.zeros((), tf.int64))
+        self._seen = (0, 0.0)  # count, and when it was first seen
 
     @property
     def waiting_since(self) -> float | None:
-        return float(tf.raw_ops.ReadVariableOp(resource=self._since, dtype=tf.float64)) or None
+        count = int(tf.raw_ops.ReadVariableOp(resource=self._count, dtype=tf.int64))
+        if count != self._seen[0]:
+            self._seen = count, time.monotonic()
+        return self._seen[1] if count % 2 else None
 
     def fetch(
         self, iterator: tf.distribute.DistributedIterator, strategy: tf.distribute.Strategy
     ) -> Batch:
         """Returns the next global batch."""
-        with tf.control_dependencies([self._set(tf.timestamp())]):
+        with tf.control_dependencies([self._advance()]):
             batch = next(iterator)
         arrived = [strategy.experimental_local_results(ids)[0] for ids in batch.values()]
         with tf.control_dependencies(arrived):
-            self._set(tf.zeros((), tf.float64))
+            self._advance()
         return batch
 
-    def _set(self, seconds: tf.Tensor) -> tf.Operation:
-        return tf.raw_ops.AssignVariableOp(resource=self._since, value=seconds)
+    def _advance(self) -> tf.Operation:
+        return tf.raw_ops.AssignAddVariableOp(resource=self._count, value=tf.ones((), tf.int64))

@@ -164,8 +164,8 @@ def test_so_many_updates_in_a_row_may_be_skipped(
 def test_a_bad_update_that_nothing_has_read_yet_is_not_saved(tmp_path: Path) -> None:
     """Neither when minutes have passed, nor when a signal ends training."""
     for settings in ({"checkpoint_every_minutes": 1e-9}, {}):
-        saving = checkpointing(tmp_path, **settings)
-        with pytest.raises(UserError, match="the loss became nan at step 2, in 3 rows"):
+        mistake = pytest.raises(UserError, match="the loss became nan at step 2, in 3 rows")
+        with mistake, checkpointing(tmp_path, **settings) as saving:
             fit(
                 ScriptedModel([PLAIN, NAN, PLAIN]),
                 3,
@@ -187,7 +187,7 @@ def test_the_watchdog_warns_once_of_a_stalled_input(caplog: pytest.LogCaptureFix
 
     before = {*threading.enumerate()}
     training_model = Waiting([PLAIN] * 2)
-    waits = [None, time.time() - 0.5]
+    waits = [None, time.monotonic() - 0.5]
 
     def wait(update: int) -> None:
         training_model.waiting_since = waits[update - 1]

@@ -142,7 +142,7 @@ def test_it_is_known_since_when_a_batch_is_waited_for() -> None:
 
     signature = {"source": tf.TensorSpec((1,), tf.float32)}
     iterator = iter(tf.data.Dataset.from_generator(make, output_signature=signature))
-    before = time.time()
+    before = time.monotonic()
     training_model.train_on_next(iterator)
     waiting = [training_model.waiting_since]
     update = threading.Thread(target=training_model.train_on_next, args=(iterator,))
@@ -155,7 +155,7 @@ def test_it_is_known_since_when_a_batch_is_waited_for() -> None:
     update.join(60)
     assert waiting[0] is training_model.waiting_since is None
     since = waiting[-1]
-    assert since is not None and before <= since <= time.time()
+    assert since is not None and before <= since <= time.monotonic()
 
 
 def test_a_row_of_figures_has_a_name_for_every_column() -> None:
