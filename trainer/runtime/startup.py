@@ -93,10 +93,9 @@ def choose_parts_at_once(training: TrainingConfig) -> int:
     """Returns the number of parts of a batch that processor cores compute in parallel.
 
     Cores that compute parts of their own wait less for one another than cores that share every
-    operation. XLA distributes its operations itself; bfloat16 is slower in parts
-    (tests/benchmarks/RESULTS.md, 4).
+    operation (tests/benchmarks/RESULTS.md, 4). XLA distributes its operations itself.
     """
-    if training.jit_compile or training.mixed_precision != "none" or "TF_CONFIG" in os.environ:
+    if training.jit_compile or "TF_CONFIG" in os.environ:
         return 1
     return min(processor_cores(), _MAX_PARTS)
 

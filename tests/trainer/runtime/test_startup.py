@@ -68,7 +68,7 @@ def test_search_has_one_thread_for_an_operation_and_the_usual_kernels(
         (4, TrainingConfig(), 4),
         (64, TrainingConfig(), 4),
         (2, TrainingConfig(jit_compile=True), 1),
-        (2, TrainingConfig(mixed_precision="bfloat16"), 1),
+        (2, TrainingConfig(mixed_precision="bfloat16"), 2),
     ],
 )
 def test_each_core_computes_its_part_of_a_batch_on_one_thread(
