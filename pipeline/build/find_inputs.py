@@ -4,7 +4,14 @@ from collections.abc import Sequence
 
 from pipeline.config import PreprocessConfig
 from pipeline.corpora import hugging_face
-from pipeline.corpora.catalog import evaluation_part, fetch_part, find_dataset, training_parts
+from pipeline.corpora.catalog import (
+    check_space,
+    evaluation_part,
+    fetch_part,
+    fetch_parts,
+    find_dataset,
+    training_parts,
+)
 from pipeline.corpora.inputs import Input, builtin_texts, file_texts, table_files
 
 
@@ -42,8 +49,10 @@ def _named_training(config: PreprocessConfig) -> Sequence[Input]:
     languages = config.languages.codes
     if name.startswith(hugging_face.PREFIX):
         return hugging_face.find_tables(name, "train", config.corpus.columns(*languages))
-    parts = training_parts(name, *languages)
-    return [fetch_part(part, *languages, config.corpus.cache_dir) for part in parts]
+    parts, cache_dir = training_parts(name, *languages), config.corpus.cache_dir
+    if not config.dry_run:
+        check_space(name, languages, cache_dir=cache_dir, output_dir=config.output_dir)
+    return fetch_parts(parts, *languages, cache_dir)
 
 
 def _named_evaluation(config: PreprocessConfig, split: str) -> Sequence[Input]:

@@ -186,3 +186,8 @@ def format_duration(seconds: float) -> str:
     if hours:
         return f"{hours}h{minutes:02d}m"
     return f"{minutes}m{seconds:02d}s" if minutes else f"{seconds}s"
+
+
+def format_bytes(size: float) -> str:
+    """Formats a size for people: 1695017123 is "1.7 GB", 38654961 "38.7 MB"."""
+    return f"{size / 1e9:,.1f} GB" if size >= 1e9 else f"{size / 1e6:,.1f} MB"

@@ -1,26 +1,16 @@
-"""Downloads: resumed after a broken connection, tried at mirrors, verified, written atomically.
+"""Downloads: tried at each URL in turn, verified, written atomically.
 
-A download lies in the cache under its host and path. Three files may lie beside `FILE`:
-
-| file | content |
-|---|---|
-| FILE.part | the bytes received so far; renamed to `FILE` when complete |
-| FILE.part.etag | the ETag or Last-Modified: which version of the file the bytes are of |
-| FILE.sha256 | the verified checksum or, if none is published, the one recorded on first use |
-
-A file that a user put into the cache by hand is verified and used like any other.
+A download lies in the cache under its host and path. `FILE.sha256` beside it is the verified
+checksum or, if none is published, the one recorded on first use; for an incomplete `FILE` see
+`transfer`. A file that a user put into the cache by hand is verified and used like any other.
 """
 
 import dataclasses
-import errno
 import hashlib
-import http.client
-import os
 import shutil
 import time
 import urllib.error
 import urllib.parse
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,21 +18,17 @@ from typing import Any
 from absl import logging
 
 from pipeline.common.errors import UserError
-from pipeline.common.progress import Progress
 from pipeline.common.storage import write_atomically
-
-_ATTEMPTS = 4  # at one URL, in a row without a new byte
-_TIMEOUT = 60.0  # seconds without a byte
-_CHUNK = 1 << 18  # bytes
-_NETWORK_ERRORS = (OSError, http.client.HTTPException)
+from pipeline.corpora.transfer import NETWORK_ERRORS, PartialFile, complete, is_local
 
 
 @dataclasses.dataclass(frozen=True)
 class Download:
     """A file on the web: the same bytes at each URL."""
 
-    urls: tuple[str, ...]  # mirrors, in the order in which they are tried
+    urls: tuple[str, ...]  # in the order in which they are tried
     checksum: str | None = None  # "sha256:…" or "md5:…", as published
+    size: int | None = None  # bytes, as published
 
     @property
     def name(self) -> str:
@@ -50,25 +36,58 @@ class Download:
         url = urllib.parse.urlsplit(self.urls[0])
         return f"{url.netloc.replace(':', '_')}{urllib.parse.unquote(url.path)}"
 
+    def path(self, cache_dir: str) -> Path:
+        """Returns the place of the complete file in a cache."""
+        return Path(cache_dir, self.name)
 
-def fetch(download: Download, cache_dir: str, wait: Callable[[float], Any] = time.sleep) -> str:
+
+class DownloadError(UserError):
+    """No URL provides a file: what went wrong, and what a user can do instead.
+
+    problem: the file and the problem of each host.
+    remedy: where a user can put the file.
+    """
+
+    def __init__(self, problem: str, remedy: str) -> None:
+        """Composes the message."""
+        super().__init__(f"cannot download {problem}: check the network and try again, or {remedy}")
+        self.problem = problem
+        self.remedy = remedy
+
+
+def fetch(
+    download: Download,
+    cache_dir: str,
+    wait: Callable[[float], Any] = time.sleep,
+    *,
+    following: int = 0,
+) -> str:
     """Returns the path of a verified download, after downloading it if the cache lacks it.
 
     Args:
         download: what to fetch.
         cache_dir: folder of all downloads.
         wait: called with the seconds to wait before another attempt.
+        following: bytes of later downloads, for the estimate of the time left.
 
     Raises:
-        UserError: no URL provided the file, or its checksum is wrong.
+        DownloadError: no URL provided the file.
+        UserError: the file in the cache has a wrong checksum.
     """
-    path = Path(cache_dir, download.name)
+    path = download.path(cache_dir)
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        _fetch_from_any(download, path, wait)
+        _fetch_from_any(download, path, following, wait)
         shutil.rmtree(members_folder(path), ignore_errors=True)  # of an earlier download
     _verify(path, download)
     return str(path)
+
+
+def missing_bytes(download: Download, cache_dir: str) -> int:
+    """Returns how much of a download the cache lacks; 0 if its size is not published."""
+    path = download.path(cache_dir)
+    received = PartialFile(Path(f"{path}.part")).size
+    return 0 if path.exists() else max((download.size or 0) - received, 0)
 
 
 def members_folder(path: str | Path) -> str:
@@ -76,56 +95,22 @@ def members_folder(path: str | Path) -> str:
     return f"{path}.members"
 
 
-@dataclasses.dataclass(frozen=True)
-class _PartialFile:
-    """The bytes received so far, and the version of the file that they belong to."""
-
-    path: Path
-
-    @property
-    def size(self) -> int:
-        """Returns the number of bytes received so far."""
-        return self.path.stat().st_size if self.path.exists() else 0
-
-    @property
-    def version(self) -> str:
-        """Returns the recorded ETag or Last-Modified; `""` in quotes matches no version."""
-        path = self._version_path
-        return (path.read_text("utf-8") if path.exists() else "") or '""'
-
-    def record_version(self, version: str) -> None:
-        """Records the ETag or Last-Modified of the file that the bytes belong to."""
-        self._version_path.write_text(version, "utf-8")
-
-    def publish(self, path: Path) -> None:
-        """Moves the complete file to its final place."""
-        os.replace(self.path, path)
-        self.delete()
-
-    def delete(self) -> None:
-        """Deletes what was received."""
-        self.path.unlink(missing_ok=True)
-        self._version_path.unlink(missing_ok=True)
-
-    @property
-    def _version_path(self) -> Path:
-        return Path(f"{self.path}.etag")
-
-
-def _fetch_from_any(download: Download, path: Path, wait: Callable[[float], Any]) -> None:
-    """Downloads from the first mirror that provides the file; each resumes the same partial file.
+def _fetch_from_any(
+    download: Download, path: Path, following: int, wait: Callable[[float], Any]
+) -> None:
+    """Downloads from the first URL that provides the file; each resumes the same partial file.
 
     Raises:
-        UserError: no mirror provided the file; names the problem of each.
+        DownloadError: no URL provided the file; names the problem of each.
         OSError: a problem of this machine, such as a full disk.
     """
-    part = _PartialFile(Path(f"{path}.part"))
+    part = PartialFile(Path(f"{path}.part"), following)
     problems = []
     for url in download.urls:
         try:
-            _fetch_from(url, download.checksum, part, wait)
-        except (*_NETWORK_ERRORS, UserError) as error:
-            if _is_local(error):
+            _fetch_from(url, download, part, wait)
+        except (*NETWORK_ERRORS, UserError) as error:
+            if is_local(error):
                 raise
             problems.append(f"{urllib.parse.urlsplit(url).netloc}: {_format_problem(error)}")
             logging.warning("%s: %s", url, _format_problem(error))
@@ -133,154 +118,56 @@ def _fetch_from_any(download: Download, path: Path, wait: Callable[[float], Any]
             part.publish(path)
             return
     reasons = "; ".join(dict.fromkeys(problems))
-    raise UserError(
-        f"cannot download {path.name} ({reasons}): check the network and try again, or copy the "
-        f"file of {download.urls[0]} to {path}"
+    raise DownloadError(
+        f"{path.name} ({reasons})", f"copy the file of {download.urls[0]} to {path}"
     )
 
 
 def _fetch_from(
-    url: str, checksum: str | None, part: _PartialFile, wait: Callable[[float], Any]
+    url: str, download: Download, part: PartialFile, wait: Callable[[float], Any]
 ) -> None:
-    """Completes a partial file from one URL and compares its checksum, if one is published.
+    """Completes a partial file from one URL and compares it with what is published.
 
-    A resumed file may mix the bytes of two versions. If its checksum is wrong, the file is
+    A resumed file may mix the bytes of two versions. If its checksum or size is wrong, the file is
     downloaded once more from the start.
 
     Raises:
-        UserError: the checksum is wrong.
+        UserError: the checksum or the size is wrong.
     """
     for _ in range(2):
-        was_resumed = _complete(url, part, wait, has_checksum=checksum is not None)
-        received = _digest(part.path, checksum) if checksum else None
-        if received == checksum:
+        was_resumed = complete(url, part, wait, has_checksum=download.checksum is not None)
+        problem = _find_difference(part.path, download)
+        if problem is None:
             return
         part.delete()
         if not was_resumed:
             break
-    raise UserError(f"received {received}, expected {checksum}")
+    raise UserError(problem)
 
 
-def _complete(
-    url: str, part: _PartialFile, wait: Callable[[float], Any], *, has_checksum: bool
-) -> bool:
-    """Receives the rest of a file, with as many requests as it takes.
-
-    Example: a file of 300 bytes whose connection breaks after 100.
-
-        GET                           200, 100 bytes, connection lost; wait 1 s
-        GET, Range: bytes=100-        503; wait 2 s
-        GET, Range: bytes=100-        206, 200 bytes: complete
-
-    Returns:
-        Whether the file was put together from several responses.
-
-    Raises:
-        OSError, HTTPException: the last problem, after `_ATTEMPTS` requests in a row without a new
-          byte, or at once if another request would not help.
-    """
-    was_resumed, has_received, failures = part.path.exists(), False, 0
-    while True:
-        size_before = part.size
-        try:
-            _receive(url, part, has_checksum=has_checksum)
-            return was_resumed
-        except _NETWORK_ERRORS as error:
-            if _is_bad_range(error) and size_before:
-                part.delete()  # it is longer than the file on the server: start again
-            elif not _is_temporary(error, has_received=has_received):
-                raise
-            problem = error
-        has_grown = part.size > size_before
-        has_received |= has_grown
-        failures = 0 if has_grown else failures + 1
-        if failures == _ATTEMPTS:
-            raise problem
-        wait(2.0**failures)
-        was_resumed = True
-
-
-def _receive(url: str, part: _PartialFile, *, has_checksum: bool) -> None:
-    """Sends one request for the missing bytes and appends the response to a partial file.
-
-    If the server answers with the whole file, the partial file starts again.
-
-    Raises:
-        OSError: the connection broke; the bytes received before that are in the partial file.
-    """
-    request = urllib.request.Request(url, headers={"User-Agent": "beamformer"})
-    requested = part.size
-    if requested:
-        request.add_header("Range", f"bytes={requested}-")
-        if not has_checksum:  # only the server knows whether the file is still the same version
-            request.add_header("If-Range", part.version)
-    with urllib.request.urlopen(request, timeout=_TIMEOUT) as response:
-        start = _first_byte(response, requested)
-        headers = response.headers
-        part.record_version(headers.get("ETag") or headers.get("Last-Modified") or "")
-        length = headers.get("Content-Length")
-        total = None if length is None else start + int(length)
-        _append(response, part.path, start, total)
-    if total is not None and part.size != total:
-        raise ConnectionError(f"received {part.size} of {total} bytes")
-
-
-def _first_byte(response: Any, requested: int) -> int:
-    """Returns the position in the file of a response's first byte: `requested`, or 0."""
-    if response.status != http.client.PARTIAL_CONTENT:
-        return 0
-    received = response.headers.get("Content-Range", "")
-    if not received.startswith(f"bytes {requested}-"):
-        raise ConnectionError(f"received the range {received}, expected bytes {requested}-")
-    return requested
-
-
-def _append(response: Any, path: Path, start: int, total: int | None) -> None:
-    """Writes a response to a file from the byte `start` on, which is its end or 0."""
-    progress = Progress(f"Download {path.stem}", unit="B", total=total, done=start)
-    with progress, open(path, "ab" if start else "wb") as file:
-        while chunk := response.read1(_CHUNK):
-            file.write(chunk)
-            progress.advance(len(chunk))
-
-
-def _is_bad_range(error: Exception) -> bool:
-    """Returns whether a server has no such byte range."""
-    bad_range = http.client.REQUESTED_RANGE_NOT_SATISFIABLE
-    return isinstance(error, urllib.error.HTTPError) and error.code == bad_range
-
-
-def _is_temporary(error: Exception, *, has_received: bool) -> bool:
-    """Returns whether another request to the same URL may succeed.
-
-    It may after a server error (5xx) or a broken connection. It will not after a refusal (4xx) or
-    a problem of this machine, nor if the host could not be reached before the first byte.
-    """
-    if isinstance(error, urllib.error.HTTPError):
-        return error.code >= http.client.INTERNAL_SERVER_ERROR
-    if isinstance(error, urllib.error.URLError):
-        return has_received
-    return not _is_local(error)
-
-
-def _is_local(error: Exception) -> bool:
-    """Returns whether a problem is this machine's, such as a full disk, and not the network's."""
-    if not isinstance(error, OSError) or isinstance(error, urllib.error.URLError):
-        return False
-    return error.filename is not None or error.errno in (errno.ENOSPC, errno.EDQUOT)
+def _find_difference(path: Path, download: Download) -> str | None:
+    """Returns how a file differs from what is published of it; None if it does not."""
+    size = path.stat().st_size
+    if download.checksum:
+        received = _digest(path, download.checksum)
+        if received != download.checksum:
+            return f"received {received}, expected {download.checksum}"
+    elif download.size not in (None, size):
+        return f"received {size} bytes, expected {download.size}"
+    return None
 
 
 def _verify(path: Path, download: Download) -> None:
-    """Compares a file with its published checksum, or with the one recorded on first use."""
+    """Compares a file with what is published, or with the checksum recorded on first use."""
     record = Path(f"{path}.sha256")
     recorded = record.read_text("utf-8").split()[0] if record.exists() else None
-    expected = download.checksum or (f"sha256:{recorded}" if recorded else None)
-    received = _digest(path, expected) if expected else None
-    if received != expected:
-        remedy = "" if download.checksum else f"; or delete {record} to accept it"
+    problem, remedy = _find_difference(path, download), ""
+    if problem is None and recorded and not download.checksum:
+        problem = _find_difference(path, Download(download.urls, f"sha256:{recorded}"))
+        remedy = f"; or delete {record} to accept it"
+    if problem is not None:
         raise UserError(
-            f"{path} has {received}, expected {expected}: delete it, and the next run downloads "
-            f"it again{remedy}"
+            f"{path}: {problem}: delete it, and the next run downloads it again{remedy}"
         )
     if not recorded:
         digest = _digest(path, "sha256:").partition(":")[2]

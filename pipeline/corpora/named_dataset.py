@@ -32,11 +32,17 @@ class WebFile:
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """Text of one origin in two or more languages, aligned by line."""
+    """Text of one origin in two or more languages, aligned by line.
+
+    mirrors: the same text as published by somebody else, in the order in which it is tried.
+    hub: the same text on the Hugging Face hub, as `--dataset` names it.
+    """
 
     name: str
     files: Mapping[str, WebFile]  # by language code
     pairs: int | None = None  # as published
+    mirrors: tuple[Mapping[str, WebFile], ...] = ()
+    hub: str | None = None
 
     def covers(self, *languages: str) -> bool:
         """Returns whether the part has all of these languages."""
@@ -52,3 +58,4 @@ class NamedDataset:
     train: tuple[Part, ...]
     dev: str  # names of evaluation sets
     test: str
+    text_bytes: int = 0  # both sides of the training text, uncompressed; 0 if not published

@@ -69,7 +69,7 @@ def test_wmt14_by_name(
     languages = catalog.DATASETS[name].languages
     fetched = defaultdict[str, int](int)
 
-    def fetch(download: Download, cache_dir: str) -> str:
+    def fetch(download: Download, cache_dir: str, *, following: int) -> str:
         """Makes an archive instead of downloading it."""
         path = Path(cache_dir, download.name)
         fetched[path.name] += 1

@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,11 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
         name = f"{part.name}.{{}}@{cache_dir}"
         return AlignedTexts(Text(name.format(source)), Text(name.format(target)))
 
+    def fetch_parts(parts: Sequence[Part], *given: str) -> list[AlignedTexts]:
+        return [fetch_part(part, *given) for part in parts]
+
     monkeypatch.setattr(find_inputs, "fetch_part", fetch_part)
+    monkeypatch.setattr(find_inputs, "fetch_parts", fetch_parts)
 
 
 def names(split: str, languages: tuple[str, str] = ("en", "de"), **corpus: Any) -> list[str]:
@@ -84,3 +89,19 @@ def test_columns_and_encodings_reach_the_files(tmp_path: Path) -> None:
     )
     (table,) = find_inputs.find_inputs(PreprocessConfig(corpus=corpus), "train")
     assert list(table.read()) == [("five", "fünf")]  # type: ignore[union-attr]
+
+
+def test_disk_space_is_checked_before_anything_is_fetched(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    full = type("Usage", (), {"free": 2_000_000_000})
+    monkeypatch.setattr("shutil.disk_usage", lambda place: full)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError) as caught:
+        names("train", dataset="wmt14_en_de")
+    assert str(caught.value) == (
+        "--dataset=wmt14_en_de requires about 3.0 GB in c and 2.7 GB in data/demo, and 2.0 GB are "
+        "free there: free some space, or choose folders on a larger disk"
+    )
+    assert names("dev", dataset="wmt14_en_de")
+    assert names("train", dataset="multi30k_en_de")  # of no published size

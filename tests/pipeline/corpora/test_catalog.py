@@ -1,7 +1,10 @@
+import dataclasses
 import hashlib
 import io
 import re
 import tarfile
+import urllib.parse
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +12,7 @@ import pytest
 from sacrebleu.dataset import DATASETS as SACREBLEU
 
 from pipeline.common.errors import UserError
-from pipeline.corpora import catalog
+from pipeline.corpora import catalog, wmt
 from pipeline.corpora.download import Download
 from pipeline.corpora.inputs import AlignedTexts
 from pipeline.corpora.named_dataset import Part, WebFile
@@ -17,7 +20,11 @@ from tests.helpers.web_server import Web, serving
 
 PARTS = [part for dataset in catalog.DATASETS.values() for part in dataset.train]
 PARTS += [part for parts in catalog.EVALUATION_SETS.values() for part in parts]
-DOWNLOADS = {file.download for part in PARTS for file in part.files.values()}
+ORIGINALS = {file.download for part in PARTS for file in part.files.values()}
+MIRRORS = {
+    file.download for part in PARTS for files in part.mirrors for file in files.values()
+} - ORIGINALS
+DOWNLOADS = ORIGINALS | MIRRORS
 MULTI30K = Path(__file__).resolve().parents[3] / "shared" / "data" / "multi30k"
 
 
@@ -59,6 +66,40 @@ def test_downloads_have_complete_urls_and_checksums() -> None:
     }
     assert unknown == {"training-parallel-un.tgz", "training-giga-fren.tar"}
     assert len({download.name for download in DOWNLOADS}) == len(DOWNLOADS)
+
+
+def test_every_training_archive_of_wmt_has_a_mirror_of_a_second_party() -> None:
+    hosts = {urllib.parse.urlsplit(download.urls[0]).netloc for download in MIRRORS}
+    assert hosts == {"huggingface.co"}
+    assert all(download.checksum and download.size for download in MIRRORS)
+    for dataset in wmt.DATASETS.values():
+        for part in dataset.train:
+            (mirror,) = part.mirrors
+            assert mirror.keys() == part.files.keys()
+            for language, file in mirror.items():
+                archive = file.download.name.rpartition("/")[2]
+                original = part.files[language]
+                assert archive.partition(".")[0] in original.download.name
+                assert archive.endswith(".zip") and file.member == original.member
+            assert part.hub and part.hub.startswith("hf:wmt/wmt14:")
+    for name in ("newstest2013", "newstest2014"):
+        assert all(part.mirrors for part in catalog.EVALUATION_SETS[name])
+
+
+def test_sizes_are_those_that_users_are_told_of() -> None:
+    sizes = {
+        name: sum(
+            next(iter(files.values())).download.size or 0
+            for part in dataset.train
+            for files in part.mirrors
+        )
+        for name, dataset in wmt.DATASETS.items()
+    }
+    # The hub's `download_size` also counts the archive of development sets.
+    dev = wmt.DEV_ZIP.size or 0
+    assert sizes["wmt14_en_de"] == 1_696_003_559 - dev
+    assert sizes["wmt14_en_de_t2t"] == 1_728_762_345 - dev
+    assert sizes["wmt14_en_fr"] == 6_658_118_909 - dev
 
 
 @pytest.mark.parametrize(
@@ -158,3 +199,70 @@ def test_sides_may_be_downloads_of_their_own(tmp_path: Path, web: Web) -> None:
         b"de\n",
         b"en\n",
     ]
+
+
+def make_mirrored_part(web: Web, hub: str | None = None) -> Part:
+    """A part in an archive that the web server lacks, and the same text in a zip file."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for language in ("en", "de"):
+            archive.writestr(f"training/x.{language}", f"{language}\n")
+    zipped = Download((web.serve("/hub/x.zip", buffer.getvalue()),), size=len(buffer.getvalue()))
+    gone = Download((web.url("/x/x.tgz"),))
+    files, mirror = (
+        {code: WebFile(download, f"training/x.{code}") for code in ("en", "de")}
+        for download in (gone, zipped)
+    )
+    return Part("x", files, 1, (mirror,), hub)
+
+
+def test_a_mirror_stands_in_for_a_dead_host(tmp_path: Path, web: Web) -> None:
+    part = make_mirrored_part(web)
+    texts = catalog.fetch_part(part, "en", "de", str(tmp_path))
+    assert read(texts) == [b"en\n", b"de\n"]
+    assert [path for path, _ in web.requests] == ["/x/x.tgz", "/hub/x.zip"]
+    assert texts.source.name == web.url("/x/x.tgz::training/x.en")  # on every machine
+    web.requests.clear()
+    assert read(catalog.fetch_part(part, "en", "de", str(tmp_path))) == [b"en\n", b"de\n"]
+    assert web.requests == []  # the dead host is not asked again
+
+
+def test_if_all_hosts_are_dead_the_error_names_everything_that_helps(
+    tmp_path: Path, web: Web
+) -> None:
+    part = make_mirrored_part(web, "hf:wmt/wmt14:de-en")
+    web.files.clear()
+    with pytest.raises(UserError) as caught:
+        catalog.fetch_part(part, "en", "de", str(tmp_path))
+    message = str(caught.value)
+    host = f"127.0.0.1:{web.server_port}"
+    assert message.startswith(
+        f"cannot download x.tgz ({host}: 404 Not Found) or its mirror x.zip ({host}: 404 Not Found)"
+    )
+    folder = tmp_path / host.replace(":", "_")
+    for path in ("x/x.tgz", "hub/x.zip"):
+        assert f"copy the file of {web.url(f'/{path}')} to {folder / path}" in message
+    assert message.endswith(
+        "or give --dataset=hf:wmt/wmt14:de-en, the same text on the Hugging Face hub"
+    )
+
+
+def test_the_size_of_all_downloads_is_told_before_the_first(
+    tmp_path: Path, web: Web, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    part = make_mirrored_part(web)  # the size is that of the mirror, since the other is unknown
+    large = dataclasses.replace(part.mirrors[0]["en"].download, size=2_500_000_000)
+    for parts, size in (([part], "0.0 MB"), ([part, with_mirror(part, large)], "2.5 GB")):
+        caplog.clear()
+        web.files["/hub/x.zip"].errors = [404] * 9
+        with pytest.raises(UserError):
+            catalog.fetch_parts(parts, "en", "de", str(tmp_path / size))
+        assert caplog.messages[0] == f"Download: {size} of {len(parts)} corpora"
+
+
+def with_mirror(part: Part, download: Download) -> Part:
+    files = {
+        code: dataclasses.replace(file, download=download) for code, file in part.files.items()
+    }
+    return dataclasses.replace(part, mirrors=(files,))

@@ -1,4 +1,5 @@
 import hashlib
+import re
 import socket
 import urllib.error
 import urllib.request
@@ -9,7 +10,8 @@ from typing import Any
 import pytest
 
 from pipeline.common.errors import UserError
-from pipeline.corpora.download import Download, fetch, members_folder
+from pipeline.corpora import transfer
+from pipeline.corpora.download import Download, fetch, members_folder, missing_bytes
 from tests.helpers.web_server import Web, serving
 
 DATA = bytes(number % 251 for number in range(300_000))
@@ -23,9 +25,9 @@ def web() -> Iterator[Web]:
         yield web
 
 
-def get(cache: Path, *urls: str, checksum: str | None = SHA256) -> Path:
+def get(cache: Path, *urls: str, checksum: str | None = SHA256, size: int | None = None) -> Path:
     waits: list[float] = []
-    path = Path(fetch(Download(urls, checksum), str(cache), waits.append))
+    path = Path(fetch(Download(urls, checksum, size), str(cache), waits.append))
     assert path.read_bytes() == DATA
     assert all(1 <= wait <= 8 for wait in waits)
     names = sorted(entry.name for entry in path.parent.iterdir())
@@ -150,7 +152,7 @@ def test_a_file_put_into_the_cache_by_hand_is_verified(tmp_path: Path) -> None:
     (tmp_path / "host" / "a").write_bytes(DATA)
     get(tmp_path, "http://host/a")
     (tmp_path / "host" / "a").write_bytes(DATA[1:])
-    with pytest.raises(UserError, match=r"host/a has sha256:.*, expected sha256:.*: delete it"):
+    with pytest.raises(UserError, match=r"host/a: received sha256:.*, expected sha256:.*: delete"):
         get(tmp_path, "http://host/a")
 
 
@@ -158,7 +160,7 @@ def test_a_checksum_recorded_on_first_use_is_verified_later(tmp_path: Path, web:
     url = web.serve("/a", DATA)
     path = get(tmp_path, url, checksum=None)
     path.write_bytes(DATA + b"x")
-    with pytest.raises(UserError, match=r"a has sha256:.*; or delete .*a\.sha256 to accept it"):
+    with pytest.raises(UserError, match=r"a: received sha256:.*; or delete .*a\.sha256 to acc"):
         get(tmp_path, url, checksum=None)
 
 
@@ -180,3 +182,39 @@ def test_an_unwritable_path_is_not_reported_as_a_network_problem(tmp_path: Path,
         get(tmp_path, url)
     assert caught.value.filename == str(part)
     assert len(web.requests) == 1
+
+
+def test_a_file_without_checksum_must_have_its_published_size(tmp_path: Path, web: Web) -> None:
+    url = web.serve("/a", DATA)
+    with pytest.raises(UserError, match="received 300000 bytes, expected 300001"):
+        get(tmp_path, url, checksum=None, size=len(DATA) + 1)
+    path = get(tmp_path, url, checksum=None, size=len(DATA))
+    path.write_bytes(DATA[1:])
+    with pytest.raises(UserError, match=r"/a: received 299999 bytes, expected 300000: delete it"):
+        get(tmp_path, url, checksum=None, size=len(DATA))
+
+
+def test_the_time_for_all_files_is_told_once_the_rate_is_known(
+    tmp_path: Path, web: Web, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(transfer, "_SECONDS_TO_MEASURE", 0.0)
+    monkeypatch.setattr(transfer, "_CHUNK", len(DATA) // 3)
+    caplog.set_level("INFO")
+    download = Download((web.serve("/a", DATA),), SHA256)
+    fetch(download, str(tmp_path), following=1_600_000_000)
+    (line,) = [line for line in caplog.messages if "at this rate" in line]
+    assert re.search(
+        r"Download a: 0\.\d of 0\.3 MB, 1\.6 GB in all, about \d+\w+ at this rate", line
+    )
+
+
+def test_what_is_missing_is_known_before_the_download(tmp_path: Path, web: Web) -> None:
+    url = web.serve("/a", DATA, cut_after=[70_000, 0, 0, 0, 0])
+    download = Download((url,), SHA256, len(DATA))
+    assert missing_bytes(download, str(tmp_path)) == len(DATA)
+    with pytest.raises(UserError):
+        get(tmp_path, url)
+    assert missing_bytes(download, str(tmp_path)) == len(DATA) - 70_000
+    get(tmp_path, url)
+    assert missing_bytes(download, str(tmp_path)) == 0
+    assert missing_bytes(Download(("http://host/b",)), str(tmp_path)) == 0
