@@ -80,18 +80,26 @@ def format_card(dataset: Dataset, *, samples: int, sampled_pairs: int = _SAMPLED
 
 
 def _format_headline(dataset: Dataset, *names: str, languages_from: str = "") -> str:
-    """Returns such as "data/demo: English → German, 37,000 bpe subwords".
-
-    There are two sizes if the sides have a vocabulary each.
-    """
-    source, target = (dataset.vocabularies[side] for side in SIDES)
-    sizes = [source.size] if dataset.shares_vocabulary else [source.size, target.size]
+    """Returns such as "data/demo: English → German, 37,000 bpe subwords"."""
     codes = dataset.source_language, dataset.target_language
     languages = " → ".join(map(describe_language, codes))
     if languages_from:
         languages += f" ({languages_from})"
-    subwords = f"{' and '.join(f'{size:,}' for size in sizes)} {source.kind} subwords"
-    return f"{dataset.directory}: {', '.join((*names, languages, subwords))}"
+    return f"{dataset.directory}: {', '.join((*names, languages, _format_sizes(dataset)))}"
+
+
+def _format_sizes(dataset: Dataset) -> str:
+    """Returns such as "37,000 bpe subwords" of a vocabulary that both sides share.
+
+    Otherwise "8,000 and 9,000 bpe subwords", or of trees "8,000 bpe subwords and 110 symbols".
+    """
+    source, target = (dataset.vocabularies[side] for side in SIDES)
+    if dataset.has_trees:
+        return f"{source.size:,} {source.kind} subwords and {target.size:,} symbols"
+    sizes = (
+        f"{source.size:,}" if dataset.shares_vocabulary else f"{source.size:,} and {target.size:,}"
+    )
+    return f"{sizes} {source.kind} subwords"
 
 
 def _format_split(split: str, counts: dict[str, int]) -> str:
@@ -147,6 +155,8 @@ def _training_flags(dataset: Dataset) -> str:
         if f"--dataset_dir={dataset.directory}" in flagfile.read_text().splitlines():
             return f"--flagfile={flagfile}"
     size = "multi30k" if dataset.splits["train"].pairs < _FEW_PAIRS else "base"
+    if dataset.has_trees:
+        size = "parsing"
     if dataset.name == BUILTIN_NAME:
         size = "demo"
     run_dir = f"runs/{dataset.directory.rstrip('/').rpartition('/')[2]}"

@@ -5,97 +5,19 @@ import os
 from typing import Any, Literal
 
 from pipeline.cleaning.rules import CleaningConfig, PairRules
-from pipeline.common import storage
 from pipeline.common.settings import as_flags, require, require_choice, require_range, setting
-from pipeline.corpora.catalog import CACHE_DIR, DATASETS, EVALUATION_SETS
+from pipeline.corpora.catalog import DATASETS
+from pipeline.corpora.corpus_config import CorpusConfig
 from pipeline.corpora.inputs import BUILTIN_LANGUAGES, BUILTIN_NAME
 from pipeline.corpora.languages import Languages, find_languages
-from pipeline.corpora.readers import Columns
-from pipeline.corpora.spans import is_encoding
+from pipeline.corpora.treebank import TreebankConfig
+from pipeline.dataset.trees import TREES
 from pipeline.subwords.bpe_dropout import BpeDropout
 from pipeline.subwords.vocabulary_size import LARGEST, LEAST, SMALLEST_CHOICE
 
 BUILTIN_VOCABULARY_SIZE = 2_000
 # These change where and how fast things happen, never a byte of the result.
 _NOT_CONTENT = ("output_dir", "cache_dir", "num_workers", "runner", "dry_run")
-
-
-@dataclasses.dataclass(frozen=True)
-class CorpusConfig:
-    """Named data sets, files that hold both sides, encodings.
-
-    Raises:
-        ValueError: if a value is out of range or values contradict each other.
-    """
-
-    dataset: str | None = setting(
-        None,
-        "Named data set to train on, in either direction, with its own dev and test. "
-        + "".join(f"{name}: {dataset.description}. " for name, dataset in DATASETS.items())
-        + "hf:OWNER/NAME or hf:OWNER/NAME:CONFIGURATION: from the Hugging Face hub.",
-    )
-    dev_dataset: str | None = setting(
-        None,
-        "Named evaluation set for dev, in place of the data set's own: "
-        f"{', '.join(EVALUATION_SETS)}.",
-    )
-    test_dataset: str | None = setting(
-        None, "Named evaluation set for test; newstest2014 is the full 3003 pairs."
-    )
-    cache_dir: str = setting(
-        CACHE_DIR, "Local folder of downloads; a file put there by hand is used too."
-    )
-    pair_files: tuple[str, ...] = setting(
-        (),
-        "Training files that hold both sides: .tsv, .csv, .jsonl, .parquet or .tmx, compressed or "
-        "not.",
-    )
-    dev_pair_files: tuple[str, ...] = setting((), "Development files that hold both sides.")
-    test_pair_files: tuple[str, ...] = setting((), "Test files that hold both sides.")
-    source_column: str | None = setting(
-        None,
-        "Source column of files that hold both sides: its number from 1 or its name in the first "
-        "row (tsv, csv; unset: 1), or its name (jsonl, parquet, hf; unset: the language code, "
-        "alone or in `translation`).",
-    )
-    target_column: str | None = setting(
-        None, "Target column, given as --source_column (tsv, csv; unset: 2)."
-    )
-    encoding: tuple[str, ...] = setting(
-        ("utf-8",),
-        "Encoding of the given files; two, as latin-1,utf-8, when source and target files differ.",
-    )
-
-    def __post_init__(self) -> None:
-        require(
-            not storage.is_url(self.cache_dir),
-            "a local folder, where downloads are resumed and unpacked; the dataset itself may go "
-            "to a URL",
-            as_flags(self, "cache_dir"),
-        )
-        received = as_flags(self, "encoding")
-        require(len(self.encoding) in (1, 2), "one encoding, or one for each side", received)
-        for encoding in self.encoding:
-            require(is_encoding(encoding), "names that Python knows, as utf-8 or latin-1", received)
-        require(
-            len(set(self.encoding)) == 1 or not any(map(self.tables, ("train", "dev", "test"))),
-            "one encoding, because some of the files hold both sides",
-            received,
-        )
-
-    @property
-    def encodings(self) -> tuple[str, str]:
-        """Returns the encodings of source and target files."""
-        return self.encoding[0], self.encoding[-1]
-
-    def tables(self, split: str) -> tuple[str, ...]:
-        """Returns the given files of a split that hold both sides."""
-        files = {"train": self.pair_files, "dev": self.dev_pair_files, "test": self.test_pair_files}
-        return files[split]
-
-    def columns(self, source_language: str, target_language: str) -> Columns:
-        """Returns the columns of source and target in files that hold both."""
-        return Columns((source_language, target_language), (self.source_column, self.target_column))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,6 +45,7 @@ class PreprocessConfig:
     test_source_files: tuple[str, ...] = setting((), "Test text, in the same form.")
     test_target_files: tuple[str, ...] = setting((), "Its translations.")
     corpus: CorpusConfig = setting(CorpusConfig(), "Other places where pairs come from.")
+    treebank: TreebankConfig = setting(TreebankConfig(), "Trees, for constituency parsing.")
     holdout_pairs: int = setting(
         1000,
         "Pairs to hold out of training for dev and for test where their files are not given, at "
@@ -138,7 +61,7 @@ class PreprocessConfig:
     shared_vocabulary: bool = setting(
         True,
         "One vocabulary for both languages and so one embedding matrix (§3.4, §5.1); else one for "
-        "each.",
+        "each, as words and trees always have.",
     )
     subwords_model: tuple[str, ...] = setting(
         (),
@@ -151,6 +74,11 @@ class PreprocessConfig:
         "Subwords in a vocabulary; unset: chosen by the number of training pairs, from "
         f"{SMALLEST_CHOICE} to the paper's {LARGEST['bpe']} of BPE or {LARGEST['wordpiece']} "
         f"wordpieces (§5.1); {BUILTIN_VOCABULARY_SIZE} for the built-in corpus.",
+    )
+    target_vocabulary_size: int | None = setting(
+        None,
+        "Subwords in the target's own vocabulary; unset: as --vocabulary_size. Trees have a "
+        "vocabulary of all their symbols.",
     )
     bpe_dropout: float = setting(
         0.0,
@@ -191,14 +119,26 @@ class PreprocessConfig:
             "--subwords=bpe, or no --bpe_dropout",
             as_flags(self, "bpe_dropout", "subwords"),
         )
-        expected_models = 1 if self.shared_vocabulary else 2
+        self._require_vocabularies()
+        self._require_consistent_inputs()
+
+    def _require_vocabularies(self) -> None:
+        is_shared = self.shared_vocabulary and not self.has_trees
         require(
-            len(self.subwords_model) in (0, expected_models),
-            "one file" if self.shared_vocabulary else "two files, of source and target",
+            len(self.subwords_model) in (0, 1 if is_shared else 2),
+            "one file" if is_shared else "two files, of source and target",
             as_flags(self, "subwords_model", "shared_vocabulary"),
         )
-        if self.vocabulary_size is not None and not self.subwords_model:
-            require_range(self, "vocabulary_size", at_least=LEAST[self.subwords])
+        for name in ("vocabulary_size", "target_vocabulary_size"):
+            if getattr(self, name) is not None and not self.subwords_model:
+                require_range(self, name, at_least=LEAST[self.subwords])
+        require(
+            self.target_vocabulary_size is None or not (is_shared or self.has_trees),
+            "--shared_vocabulary=false as well, and no --trees",
+            as_flags(self, "target_vocabulary_size"),
+        )
+
+    def _require_consistent_inputs(self) -> None:
         for split in ("", "dev_", "test_"):
             self._require_both_sides(f"{split}source_files", f"{split}target_files")
         require(
@@ -206,6 +146,12 @@ class PreprocessConfig:
             "--source_files, --pair_files or --dataset as well",
             "dev or test data alone",
         )
+        if self.has_trees:
+            pairs = self.source_files or self.corpus.pair_files or self.corpus.dataset
+            received = as_flags(self.treebank, "trees")
+            require(not pairs, "no other pairs", received)
+            target = as_flags(self, "target_language")
+            require(self.target_language in (None, TREES), f"no {target}", received)
 
     def _require_both_sides(self, source: str, target: str) -> None:
         for side, counterpart in ((source, target), (target, source)):
@@ -218,7 +164,13 @@ class PreprocessConfig:
     @property
     def is_builtin(self) -> bool:
         """Returns whether the pairs come from the built-in corpus."""
-        return not (self.source_files or self.corpus.pair_files or self.corpus.dataset)
+        corpus = self.corpus
+        return not (self.source_files or corpus.pair_files or corpus.dataset or self.has_trees)
+
+    @property
+    def has_trees(self) -> bool:
+        """Returns whether the pairs come from trees."""
+        return bool(self.treebank.trees)
 
     @property
     def _has_own_evaluation(self) -> bool:
@@ -229,17 +181,19 @@ class PreprocessConfig:
     @property
     def name(self) -> str:
         """Returns the dataset's name, that of its first input."""
-        files = (*self.source_files, *self.corpus.pair_files)
+        files = (*self.source_files, *self.corpus.pair_files, *self.treebank.trees)
         return self.corpus.dataset or (os.path.basename(files[0]) if files else BUILTIN_NAME)
 
     @property
     def languages(self) -> Languages:
         """Returns the languages of source and target, and how they are known."""
         named = DATASETS.get(self.corpus.dataset or "")
-        of_dataset = named.languages if named else None
+        known = named.languages if named else None
+        if self.has_trees:
+            known = self.source_language or "en", TREES
         return find_languages(
             (self.source_language, self.target_language),
-            BUILTIN_LANGUAGES if self.is_builtin else of_dataset,
+            BUILTIN_LANGUAGES if self.is_builtin else known,
             (self.source_files, self.target_files),
         )
 
@@ -252,11 +206,16 @@ class PreprocessConfig:
         size = self.vocabulary_size
         if size is None and self.is_builtin and not self.subwords_model:
             size = BUILTIN_VOCABULARY_SIZE
+        cleaning = self.cleaning
+        if self.has_trees:  # a word has several symbols
+            cleaning = dataclasses.replace(cleaning, max_length_ratio=0.0)
         return dataclasses.replace(
             self,
             source_language=source_language,
             target_language=target_language,
             vocabulary_size=size,
+            shared_vocabulary=self.shared_vocabulary and not self.has_trees,
+            cleaning=cleaning,
         )
 
     @property
@@ -272,7 +231,7 @@ class PreprocessConfig:
     def content(self) -> dict[str, Any]:
         """Returns the fields that decide the bytes of the result, as JSON values."""
         values = dataclasses.asdict(self.resolved())
-        values |= values.pop("cleaning") | values.pop("corpus")
+        values |= values.pop("cleaning") | values.pop("corpus") | values.pop("treebank")
         return {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in values.items()

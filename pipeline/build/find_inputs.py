@@ -13,6 +13,7 @@ from pipeline.corpora.catalog import (
     training_parts,
 )
 from pipeline.corpora.inputs import Input, builtin_texts, file_texts, table_files
+from pipeline.corpora.treebank import treebank_tables
 
 
 def find_inputs(config: PreprocessConfig, split: str) -> Sequence[Input]:
@@ -39,6 +40,7 @@ def _given_files(config: PreprocessConfig, split: str) -> Sequence[Input]:
     return [
         *file_texts(sources, targets, corpus.encodings),
         *table_files(corpus.tables(split), columns, corpus.encodings[0]),
+        *treebank_tables(config.treebank.files(split), corpus.encodings[0]),
     ]
 
 

@@ -5,7 +5,6 @@ Given subwords with other conventions are refused before any work.
 """
 
 import dataclasses
-import functools
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 
@@ -18,7 +17,15 @@ from pipeline.common.storage import write_atomically
 from pipeline.common.tables import escape
 from pipeline.config import PreprocessConfig
 from pipeline.dataset.schema import END_ID, PADDING_ID, SIDES, UNKNOWN_ID, Vocabulary
-from pipeline.subwords.encoding import FILE_NAMES, WORDPIECE, file_names, load_subwords
+from pipeline.subwords import symbols
+from pipeline.subwords.encoding import (
+    BPE,
+    FILE_NAMES,
+    SYMBOLS,
+    WORDPIECE,
+    file_names,
+    load_subwords,
+)
 from pipeline.subwords.learning import LEARNERS, VocabularyTooLarge
 from pipeline.subwords.vocabulary_size import choose_vocabulary_size
 from pipeline.subwords.wordpiece import MARK, SPECIAL, tokenizer
@@ -50,33 +57,63 @@ def make_subwords(
     Raises:
         UserError: the words cannot fill the vocabulary, or require a larger one.
     """
-    names = file_names(config.subwords, shared=config.shared_vocabulary)
-    distinct = list(dict.fromkeys(names.values()))
-    if config.subwords_model:
-        for name, path in zip(distinct, config.subwords_model, strict=True):
-            write_atomically(f"{folder}/{name}", storage.read(path))
+    plans = _plan(config)
+    for number, plan in enumerate(plans):
+        path = f"{folder}/{plan.file_name}"
+        if config.subwords_model:
+            write_atomically(path, storage.read(config.subwords_model[number]))
+        elif not storage.is_file(path):
+            _learn(plan, config, count(plan.sides), path)
+    return {side: _identify(plan, folder) for plan in plans for side in plan.sides}
+
+
+@dataclasses.dataclass(frozen=True)
+class _Plan:
+    """A vocabulary to learn or to copy.
+
+    size_flag: flag of its size, and `size`, its value.
+    """
+
+    kind: str
+    sides: tuple[str, ...]
+    file_name: str
+    size_flag: str
+    size: int | None
+
+
+def _plan(config: PreprocessConfig) -> list[_Plan]:
+    """Returns the plan of the vocabulary that both sides share, or those of source and target."""
+    kind, is_shared = config.subwords, config.shared_vocabulary
+    source, target = file_names(kind, shared=is_shared).values()
+    both = _Plan(kind, SIDES, source, "vocabulary_size", config.vocabulary_size)
+    if is_shared:
+        return [both]
+    if config.has_trees:
+        file_name = file_names(SYMBOLS, shared=False)["target"]
+        target_plan = _Plan(SYMBOLS, SIDES[1:], file_name, "trees", None)
+    elif config.target_vocabulary_size is None:
+        target_plan = dataclasses.replace(both, sides=SIDES[1:], file_name=target)
     else:
-        for name in distinct:
-            sides = [side for side in SIDES if names[side] == name]
-            _learn(config, f"{folder}/{name}", functools.partial(count, sides))
-    vocabularies = {name: _identify(config.subwords, folder, name) for name in distinct}
-    return {side: vocabularies[name] for side, name in names.items()}
+        size = config.target_vocabulary_size
+        target_plan = _Plan(kind, SIDES[1:], target, "target_vocabulary_size", size)
+    return [dataclasses.replace(both, sides=SIDES[:1]), target_plan]
 
 
-def _learn(config: PreprocessConfig, path: str, count: Callable[[], WordCounts]) -> None:
-    if storage.is_file(path):
+def _learn(plan: _Plan, config: PreprocessConfig, counts: WordCounts, path: str) -> None:
+    if plan.kind == SYMBOLS:
+        symbols.write(counts.words, path, tags=config.treebank.tree_tags)
         return
-    kind, counts = config.subwords, count()
+    learn = LEARNERS[plan.kind]
     characters = len(set().union(*counts.words))
-    suitable = choose_vocabulary_size(kind, counts.pairs, characters)
-    size = config.vocabulary_size or suitable
+    suitable = choose_vocabulary_size(plan.kind, counts.pairs, characters)
+    size = plan.size or suitable
     distinct = len(counts.words)
-    logging.info("LearnSubwords: %s of %d from %d distinct words", kind, size, distinct)
+    logging.info("LearnSubwords: %s of %d from %d distinct words", plan.kind, size, distinct)
     try:
-        LEARNERS[kind](counts.words, size, path)
+        learn(counts.words, size, path)
     except VocabularyTooLarge as error:
-        if config.vocabulary_size is None:
-            LEARNERS[kind](counts.words, error.largest, path)
+        if plan.size is None:
+            learn(counts.words, error.largest, path)
             return
         raise UserError(
             f"{error}, with few words in several pieces; leave the flag out for "
@@ -84,10 +121,10 @@ def _learn(config: PreprocessConfig, path: str, count: Callable[[], WordCounts])
         ) from error
 
 
-def _identify(kind: str, folder: str, name: str) -> Vocabulary:
-    path = f"{folder}/{name}"
+def _identify(plan: _Plan, folder: str) -> Vocabulary:
+    path = f"{folder}/{plan.file_name}"
     digest = hashlib.sha256(storage.read(path)).hexdigest()
-    return Vocabulary(kind, name, digest, load_subwords(path).vocabulary_size)
+    return Vocabulary(plan.kind, plan.file_name, digest, load_subwords(path).vocabulary_size)
 
 
 def check_given(config: PreprocessConfig) -> list[str]:
@@ -99,20 +136,21 @@ def check_given(config: PreprocessConfig) -> list[str]:
     """
     if config.subwords == WORDPIECE:
         tokenizer(SPECIAL)  # raises if TensorFlow Text is not installed
-    return [_check(path, config) for path in config.subwords_model]
+    plans = _plan(config) if config.subwords_model else ()
+    return [_check(path, plan) for path, plan in zip(config.subwords_model, plans, strict=True)]
 
 
-def _check(path: str, config: PreprocessConfig) -> str:
+def _check(path: str, plan: _Plan) -> str:
     if not storage.is_file(path):
-        file_name = FILE_NAMES[config.subwords]
-        raise UserError(f"no file {path}: expected --subwords_model=DIR/{file_name} or the like")
+        expected = f"--subwords_model=DIR/{FILE_NAMES[plan.kind]} or the like"
+        raise UserError(f"no file {path}: expected {expected}")
     data = storage.read(path)
-    check_pieces = _check_wordpieces if config.subwords == WORDPIECE else _check_model
-    pieces = check_pieces(path, data)
-    if config.vocabulary_size not in (None, len(pieces)):
+    checks = {BPE: _check_model, WORDPIECE: _check_wordpieces, SYMBOLS: _check_symbols}
+    pieces = checks[plan.kind](path, data)
+    if plan.size not in (None, len(pieces)):
         raise UserError(
-            f"{path} has {len(pieces)} subwords, received --vocabulary_size="
-            f"{config.vocabulary_size}: leave it out, or learn subwords without --subwords_model"
+            f"{path} has {len(pieces)} subwords, received --{plan.size_flag}={plan.size}: leave it "
+            "out, or learn subwords without --subwords_model"
         )
     return hashlib.sha256(data).hexdigest()
 
@@ -161,6 +199,21 @@ def _check_wordpieces(path: str, data: bytes) -> Sequence[str]:
         raise UserError(
             f"{path} starts with {start}: expected the wordpieces of a dataset, a different one "
             f"per line, first {' '.join(SPECIAL)}, and {MARK} where a word starts"
+        )
+    return pieces
+
+
+def _check_symbols(path: str, data: bytes) -> Sequence[str]:
+    """Returns the symbols of a vocabulary of trees.
+
+    Raises:
+        UserError: the vocabulary cannot be used.
+    """
+    pieces = data.decode("utf-8", "replace").removesuffix("\n").split("\n")
+    if tuple(pieces[: len(symbols.RESERVED)]) != symbols.RESERVED:
+        raise UserError(
+            f"{path} starts with {' '.join(escape(piece[:20]) for piece in pieces[:3])}: expected "
+            f"the symbols of a dataset of trees, one per line, first {' '.join(symbols.RESERVED)}"
         )
     return pieces
 

@@ -130,6 +130,17 @@ def read_side(address: str, encoding: str) -> Iterator[bytes]:
                     yield line.encode()
 
 
+@contextlib.contextmanager
+def open_text(address: str, encoding: str) -> Iterator[TextIO]:
+    """Opens an address as text, decompressed, without a byte order mark.
+
+    Raises:
+        UserError: the file is missing, broken, or not in this encoding.
+    """
+    with open_bytes(address) as file, _decoded(file, address, encoding) as text:
+        yield text
+
+
 def read_pair_file(address: str, columns: Columns, encoding: str) -> Iterator[Pair]:
     """Yields the pairs of a file with both sides.
 

@@ -24,6 +24,7 @@ from pipeline.dataset.tfrecord import (
     parse_example,
     read_records,
 )
+from pipeline.dataset.trees import TREES
 
 __all__ = ["encode_example", "frame_record", "pack_ids", "parse_example", "read_records"]
 __all__ += ["SIDES", "SPLITS", "PADDING_ID", "END_ID", "UNKNOWN_ID"]
@@ -124,6 +125,11 @@ class Dataset:
     def path(self, relative: str) -> str:
         """Returns the address of a file of this dataset."""
         return f"{self.directory}/{relative}"
+
+    @property
+    def has_trees(self) -> bool:
+        """Returns whether the targets are the symbols of trees."""
+        return self.target_language == TREES
 
     @property
     def shares_vocabulary(self) -> bool:

@@ -1,30 +1,31 @@
 """Subwords: sentences to ids and back, by SentencePiece BPE (§5.1) or TensorFlow Text wordpiece.
 
-No piece crosses a space, so sentences are encoded word by word, through a cache. Ids 0, 1 and 2
-are padding, end and unknown. `learning` makes the vocabularies.
+No piece crosses a space, so sentences are encoded word by word, through a cache; each symbol of a
+tree is one piece. Ids 0, 1 and 2 are padding, end and unknown. `learning` makes the vocabularies of
+text, `symbols` those of trees.
 """
 
 import abc
 import functools
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import sentencepiece
 
 from pipeline.common import storage
-from pipeline.dataset.schema import END_ID, SIDES
+from pipeline.dataset.schema import END_ID, SIDES, UNKNOWN_ID
 from pipeline.dataset.tfrecord import pack_ids, unpack_ids
 from pipeline.subwords import bpe_dropout, wordpiece
 
-BPE, WORDPIECE = "bpe", "wordpiece"
-FILE_NAMES = {BPE: "subwords.model", WORDPIECE: "subwords.vocab"}
+BPE, WORDPIECE, SYMBOLS = "bpe", "wordpiece", "symbols"
+FILE_NAMES = {BPE: "subwords.model", WORDPIECE: "subwords.vocab", SYMBOLS: "subwords.symbols"}
 _CACHED_WORDS = 1 << 18  # about 60 MiB; holds most running words of any corpus
 _SPACE = "▁"  # SentencePiece's first character of a word
 
 
 class Subwords(abc.ABC):
-    """A learned vocabulary. `kind` is "bpe" or "wordpiece"; ids are below `vocabulary_size`."""
+    """A learned vocabulary. `kind` is a key of `FILE_NAMES`; ids are below `vocabulary_size`."""
 
     kind: str
     vocabulary_size: int
@@ -141,7 +142,7 @@ class WordpieceSubwords(Subwords):
     def __init__(self, path: str, cached_words: int = _CACHED_WORDS) -> None:
         """Loads a vocabulary file with one piece per line."""
         super().__init__(cached_words)
-        self._pieces = storage.read(path).decode().removesuffix("\n").split("\n")
+        self._pieces = read_pieces(path)
         self._encoder = wordpiece.encoder(self._pieces)
         self.vocabulary_size = len(self._pieces)
 
@@ -157,14 +158,55 @@ class WordpieceSubwords(Subwords):
         return self._encoder(words)
 
 
+class Symbols(Subwords):
+    """Symbols of trees, each a piece; a tag outside the vocabulary is the unknown tag."""
+
+    kind = SYMBOLS
+
+    def __init__(self, path: str, cached_words: int = _CACHED_WORDS) -> None:
+        """Loads a vocabulary file with one symbol per line."""
+        super().__init__(cached_words)
+        self._pieces = read_pieces(path)
+        self._ids = {piece: id for id, piece in enumerate(self._pieces) if id > UNKNOWN_ID}
+        self.vocabulary_size = len(self._pieces)
+
+    def decode(self, ids_batch: Sequence[Sequence[int]]) -> list[str]:
+        """Returns the symbols of each tree with spaces between them."""
+        return [" ".join(self._pieces[id] for id in ids if id > END_ID) for ids in ids_batch]
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """Returns the symbols, such as "(NP" and "NN"."""
+        return [self._pieces[id] for id in ids]
+
+    def sample_packed(self, lines: Sequence[str], dropout: float, seed: int) -> list[bytes]:
+        """Returns the packed ids of symbols, which have no merges to skip."""
+        return self.encode_packed(lines)
+
+    def _encode_words(self, words: list[str]) -> list[list[int]]:
+        return [[self._ids.get(word, UNKNOWN_ID)] for word in words]
+
+
+_CLASSES: dict[str, Callable[[str], Subwords]] = {
+    BPE: BytePairSubwords,
+    WORDPIECE: WordpieceSubwords,
+    SYMBOLS: Symbols,
+}
+
+
 def load_subwords(path: str | Path) -> Subwords:
     """Returns the subwords in a file named by `file_names`."""
-    return WordpieceSubwords(str(path)) if is_wordpiece(path) else BytePairSubwords(str(path))
+    return _CLASSES[kind_of(path)](str(path))
 
 
-def is_wordpiece(path: str | Path) -> bool:
-    """Returns whether a file named by `file_names` holds wordpieces."""
-    return Path(path).suffix == Path(FILE_NAMES[WORDPIECE]).suffix
+def read_pieces(path: str | Path) -> list[str]:
+    """Returns the pieces in a file with one per line."""
+    return storage.read(path).decode().removesuffix("\n").split("\n")
+
+
+def kind_of(path: str | Path) -> str:
+    """Returns the kind of subwords in a file named by `file_names`."""
+    kinds = {Path(name).suffix: kind for kind, name in FILE_NAMES.items()}
+    return kinds.get(Path(path).suffix, BPE)
 
 
 def file_names(kind: str, *, shared: bool) -> dict[str, str]:

@@ -21,7 +21,8 @@ from pipeline.dataset.schema import (
     pack_ids,
     write_manifest,
 )
-from pipeline.subwords.encoding import FILE_NAMES, load_subwords
+from pipeline.subwords import symbols
+from pipeline.subwords.encoding import FILE_NAMES, SYMBOLS, load_subwords
 from pipeline.subwords.learning import LEARNERS
 
 TextPair = tuple[str, str]
@@ -46,11 +47,14 @@ def builtin_splits() -> dict[str, list[TextPair]]:
 
 
 def learn_subwords(kind: str, directory: Path, vocabulary_size: int = VOCABULARY_SIZE) -> Path:
-    """Learns subwords from the training pairs and returns their file."""
+    """Learns subwords from the training pairs and returns their file; as symbols, all words."""
     pairs = builtin_splits()["train"]
     counts = collections.Counter(word for pair in pairs for side in pair for word in side.split())
     path = directory / FILE_NAMES[kind]
-    LEARNERS[kind](counts, vocabulary_size, str(path))
+    if kind == SYMBOLS:
+        symbols.write(counts, str(path), tags=True)
+    else:
+        LEARNERS[kind](counts, vocabulary_size, str(path))
     return path
 
 

@@ -14,7 +14,8 @@ from pipeline.build import dry_run
 from pipeline.cleaning.rules import CleaningConfig
 from pipeline.common import cli, storage
 from pipeline.common.errors import UserError
-from pipeline.config import CorpusConfig, PreprocessConfig
+from pipeline.config import PreprocessConfig
+from pipeline.corpora.corpus_config import CorpusConfig
 from pipeline.dataset import schema
 from pipeline.dataset.verification import verify
 from tests.helpers.object_store import OBJECTS, MemoryFileSystem, objects, upload

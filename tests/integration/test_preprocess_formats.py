@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.config import CorpusConfig
 from pipeline.corpora.blocks import cut_blocks, read_span
+from pipeline.corpora.corpus_config import CorpusConfig
 from pipeline.corpora.inputs import file_texts, table_files
 from pipeline.corpora.readers import Columns
 from pipeline.dataset import schema

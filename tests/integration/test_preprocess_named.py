@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.config import CorpusConfig
 from pipeline.corpora import catalog
+from pipeline.corpora.corpus_config import CorpusConfig
 from pipeline.corpora.download import Download
 from pipeline.dataset.schema import read_lines
 from tests.helpers.preprocessing import WORDS, build, configure

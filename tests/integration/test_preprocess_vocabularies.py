@@ -110,3 +110,25 @@ def test_subwords_that_cannot_be_used_are_refused_before_any_work(tmp_path: Path
     with pytest.raises(UserError, match="no file .*none.model"):
         build(config)
     assert not (tmp_path / "out").exists()
+
+
+def test_the_target_can_have_a_size_of_its_own(tmp_path: Path) -> None:
+    config = configure(
+        tmp_path, "out", shared_vocabulary=False, vocabulary_size=310, target_vocabulary_size=305
+    )
+    dataset = build(config)
+    assert [dataset.vocabularies[side].size for side in SIDES] == [310, 305]
+    models = tuple(dataset.path(dataset.vocabularies[side].path) for side in SIDES)
+    wrong = dataclasses.replace(
+        config,
+        output_dir=str(tmp_path / "again"),
+        subwords_model=models,
+        target_vocabulary_size=300,
+    )
+    with pytest.raises(UserError, match="305 subwords, received --target_vocabulary_size=300"):
+        build(wrong)
+
+
+def test_a_size_of_the_target_requires_its_own_vocabulary(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="expected --shared_vocabulary=false as well"):
+        configure(tmp_path, "out", target_vocabulary_size=305)

@@ -4,7 +4,8 @@ from typing import Any
 import pytest
 
 from pipeline.cleaning.rules import CleaningConfig
-from pipeline.config import CorpusConfig, PreprocessConfig
+from pipeline.config import PreprocessConfig
+from pipeline.corpora.corpus_config import CorpusConfig
 from pipeline.corpora.languages import Languages
 from trainer.evaluation.driver import EvaluationConfig
 

@@ -262,3 +262,31 @@ def test_a_value_out_of_range_is_refused(values: dict[str, Any], message: str) -
 )
 def test_the_ends_of_the_ranges_are_accepted(values: dict[str, Any]) -> None:
     TrainingConfig(**values)
+
+
+def test_the_parser_of_the_paper_is_the_base_model_with_section_6_3() -> None:
+    paper = read_flagfiles("configs/parsing_paper.flags")
+    assert differences(read_flagfiles("configs/base.flags"), paper) == {
+        "num_layers": 4,
+        "model_dim": 1024,
+        "key_dim": 128,
+        "value_dim": 128,
+        "dropout": 0.2,
+        "attention_dropout": 0.2,
+        "dataset_dir": "data/parsing_paper",
+        "run_dir": "runs/parsing_paper",
+        "warmup_steps": 16_000,
+        "beam_size": 21,
+        "length_penalty": 0.3,
+        "extra_length": 300,
+        "max_source_length": 512,
+    }
+
+
+def test_the_semi_supervised_parser_differs_in_its_data_alone() -> None:
+    paper = read_flagfiles("configs/parsing_paper.flags")
+    more = read_flagfiles("configs/parsing_paper_semi_supervised.flags")
+    assert set(differences(paper, more)) == {"dataset_dir", "run_dir"}
+    for name, size in (("parsing_paper", "16000"), ("parsing_paper_semi_supervised", "32000")):
+        header = Path(f"configs/{name}.flags").read_text(encoding="utf-8")
+        assert f"--vocabulary_size={size}" in header

@@ -5,6 +5,7 @@ The ids equal those of `pipeline.subwords.encoding`; TF Serving links the Tensor
 
 import abc
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 
 import tensorflow as tf
@@ -12,9 +13,9 @@ import tensorflow_text
 from tensorflow_text.python.ops.sentencepiece_tokenizer import gen_sentencepiece_tokenizer
 
 from pipeline.common.silence import silent_stderr
-from pipeline.dataset.schema import END_ID, PADDING_ID
+from pipeline.dataset.schema import END_ID, PADDING_ID, UNKNOWN_ID
 from pipeline.subwords import wordpiece
-from pipeline.subwords.encoding import is_wordpiece
+from pipeline.subwords.encoding import BPE, SYMBOLS, WORDPIECE, kind_of, read_pieces
 
 
 class TextOps(tf.Module, abc.ABC):
@@ -81,7 +82,7 @@ class WordpieceOps(TextOps):
     def __init__(self, path: str) -> None:
         """Loads a vocabulary file, which becomes part of the graph."""
         super().__init__(name="wordpieces")
-        pieces = Path(path).read_text("utf-8").removesuffix("\n").split("\n")
+        pieces = read_pieces(path)
         self._tokenizer = wordpiece.tokenizer(pieces)
         self._pieces = tf.constant(pieces)
 
@@ -102,9 +103,39 @@ class WordpieceOps(TextOps):
         )
 
 
+class SymbolOps(TextOps):
+    """The symbols of trees, each a piece: `pipeline.dataset.trees`."""
+
+    def __init__(self, path: str) -> None:
+        """Loads a vocabulary file, which becomes part of the graph."""
+        super().__init__(name="symbols")
+        self._pieces = tf.constant(read_pieces(path))
+
+    def _tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
+        return tf.ragged.map_flat_values(self._look_up, tf.strings.split(text))
+
+    def _look_up(self, symbols: tf.Tensor) -> tf.Tensor:
+        """Returns the ids, int32 `[n]`, of symbols, string `[n]`."""
+        first = UNKNOWN_ID + 1  # the ids before are no symbols of a text
+        matches = symbols[:, None] == self._pieces[first:]  # [n, V - first]
+        found = first + tf.argmax(matches, axis=1, output_type=tf.int32)
+        return tf.where(tf.reduce_any(matches, axis=1), found, UNKNOWN_ID)
+
+    def _detokenize(self, ids: tf.RaggedTensor) -> tf.Tensor:
+        symbols = tf.ragged.map_flat_values(lambda id: tf.gather(self._pieces, id), ids)
+        return tf.strings.reduce_join(symbols, axis=-1, separator=" ")
+
+
+_CLASSES: dict[str, Callable[[str], TextOps]] = {
+    BPE: BytePairOps,
+    WORDPIECE: WordpieceOps,
+    SYMBOLS: SymbolOps,
+}
+
+
 def load_text_ops(path: str | Path) -> TextOps:
     """Returns the ops for a file of subwords; its name says of which kind."""
-    return WordpieceOps(str(path)) if is_wordpiece(path) else BytePairOps(str(path))
+    return _CLASSES[kind_of(path)](str(path))
 
 
 def cut_ids(tokens: tf.Tensor, longest: int) -> tuple[tf.Tensor, tf.Tensor]:

@@ -6,7 +6,8 @@ import pytest
 
 from pipeline.build import find_inputs
 from pipeline.common.errors import UserError
-from pipeline.config import CorpusConfig, PreprocessConfig
+from pipeline.config import PreprocessConfig
+from pipeline.corpora.corpus_config import CorpusConfig
 from pipeline.corpora.inputs import AlignedTexts, Text
 from pipeline.corpora.named_dataset import Part
 

@@ -29,7 +29,7 @@ HARD_LINES = [
 ]
 
 
-@pytest.fixture(scope="module", params=["bpe", "wordpiece"])
+@pytest.fixture(scope="module", params=["bpe", "wordpiece", "symbols"])
 def subwords_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return learn_subwords(request.param, tmp_path_factory.mktemp("subwords"), 600)
 
