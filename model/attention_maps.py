@@ -14,8 +14,9 @@ from model.transformer import Transformer
 class AttentionMaps(NamedTuple):
     """Attention weights of each query over the keys: non-negative, summing to 1 on the last axis.
 
-    N is the number of layers. Row t of the target's maps belongs to the prediction of target t;
-    column t of `decoder` to the token read there: the start symbol, then target t - 1.
+    N is the number of layers, of the encoder or of the decoder. Row t of the target's maps belongs
+    to the prediction of target t; column t of `decoder` to the token read there: the start symbol,
+    then target t - 1.
     """
 
     encoder: Tensor  # [N, B, H, S, S]

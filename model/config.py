@@ -1,12 +1,19 @@
 """Hyper-parameters of the architecture and of search, each stated once (§3, §6.1, Table 3)."""
 
 import dataclasses
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from model.settings import as_flags, require, require_choice, require_range, setting
 
 # Time and memory grow with the width: each hypothesis has keys and values of every position.
 _MAX_BEAM_SIZE = 256
+
+
+class Depths(NamedTuple):
+    """Layers of the encoder and of the decoder."""
+
+    encoder: int
+    decoder: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,6 +28,12 @@ class TransformerConfig:
 
     num_layers: int = setting(
         6, "Layers N of the encoder, and as many of the decoder (§3.1, Table 3 C)."
+    )
+    encoder_layers: int = setting(0, "Layers of the encoder; 0 for num_layers.")
+    decoder_layers: int = setting(
+        0,
+        "Layers of the decoder; 0 for num_layers. Search runs the decoder once for each token, the "
+        "encoder once for each sentence.",
     )
     model_dim: int = setting(512, "Size d_model of embeddings and of every layer's output (§3.1).")
     feed_forward_dim: int = setting(
@@ -80,6 +93,7 @@ class TransformerConfig:
     def __post_init__(self) -> None:
         sizes = ("num_layers", "model_dim", "feed_forward_dim", "num_heads", "max_positions")
         require_range(self, *sizes, at_least=1)
+        require_range(self, "encoder_layers", "decoder_layers", at_least=0)
         require(
             self.model_dim % 2 == 0,
             "an even number, for pairs of sine and cosine (§3.5)",
@@ -97,6 +111,13 @@ class TransformerConfig:
                 )
                 object.__setattr__(self, name, self.model_dim // self.num_heads)
         require_range(self, "key_dim", "value_dim", at_least=1)
+
+    @property
+    def depths(self) -> Depths:
+        """The layers of either stack: `encoder_layers` and `decoder_layers`, else `num_layers`."""
+        return Depths(
+            self.encoder_layers or self.num_layers, self.decoder_layers or self.num_layers
+        )
 
 
 @dataclasses.dataclass(frozen=True)

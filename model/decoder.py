@@ -137,7 +137,7 @@ class DecoderLayer(keras.layers.Layer):
 
 
 class Decoder(keras.layers.Layer):
-    """`num_layers` decoder layers; pre-norm adds a last layer normalization (§3.1).
+    """`depths.decoder` layers; pre-norm adds a last layer normalization (§3.1).
 
     Call arguments:
         x: float `[B, T, D]`, the embedded target, shifted right.
@@ -153,7 +153,7 @@ class Decoder(keras.layers.Layer):
     def __init__(self, config: TransformerConfig, name: str) -> None:
         super().__init__(name=name)
         self.config = config
-        self.layers = [DecoderLayer(config, f"layer_{i}") for i in range(config.num_layers)]
+        self.layers = [DecoderLayer(config, f"layer_{i}") for i in range(config.depths.decoder)]
         self.last_norm = layer_normalization("last_norm") if config.norm == "pre" else None
 
     def build(self, input_shape: Any = None) -> None:

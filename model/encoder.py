@@ -49,7 +49,7 @@ class EncoderLayer(keras.layers.Layer):
 
 
 class Encoder(keras.layers.Layer):
-    """`num_layers` encoder layers; pre-norm adds a last layer normalization (§3.1).
+    """`depths.encoder` layers; pre-norm adds a last layer normalization (§3.1).
 
     Call arguments:
         x: float `[B, S, D]`, the embedded source.
@@ -63,7 +63,7 @@ class Encoder(keras.layers.Layer):
     def __init__(self, config: TransformerConfig, name: str) -> None:
         super().__init__(name=name)
         self.model_dim = config.model_dim
-        self.layers = [EncoderLayer(config, f"layer_{i}") for i in range(config.num_layers)]
+        self.layers = [EncoderLayer(config, f"layer_{i}") for i in range(config.depths.encoder)]
         self.last_norm = layer_normalization("last_norm") if config.norm == "pre" else None
 
     def build(self, input_shape: Any = None) -> None:

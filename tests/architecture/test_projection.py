@@ -35,8 +35,10 @@ def test_products_are_those_that_the_model_counts() -> None:
     from trainer.training.flops import forward_flops, update_flops
 
     shape = (int(JOB.rows), JOB.row, JOB.row)
-    counted = sum(product.operations for product in forward_products(JOB))
-    assert counted == pytest.approx(forward_flops(SMALL, 300, shape))
+    for config in (SMALL, dataclasses.replace(SMALL, encoder_layers=3, decoder_layers=1)):
+        job = dataclasses.replace(JOB, transformer=config)
+        counted = sum(product.operations for product in forward_products(job))
+        assert counted == pytest.approx(forward_flops(config, 300, shape))
     assert JOB.operations == pytest.approx(update_flops(SMALL, 300, shape))
     in_parts = dataclasses.replace(JOB, parts=4)
     assert in_parts.operations == pytest.approx(JOB.operations)

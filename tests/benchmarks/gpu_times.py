@@ -190,10 +190,11 @@ def forward_products(job: Job) -> list[Product]:
         *attention,
     ]
     feed_forward = [Product(1, positions, width, inner), Product(1, positions, inner, width)]
-    layer = [*to_self, *feed_forward, *to_self, *to_memory, *feed_forward]
+    encoder = [*to_self, *feed_forward] * config.depths.encoder
+    decoder = [*to_self, *to_memory, *feed_forward] * config.depths.decoder
     chunks = math.ceil(positions * job.vocabulary_size / LOGITS_PER_CHUNK)
     logits = [Product(1, positions / chunks, width, job.vocabulary_size)] * chunks
-    return layer * config.num_layers + logits
+    return encoder + decoder + logits
 
 
 def time_parts(

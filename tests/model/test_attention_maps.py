@@ -59,6 +59,12 @@ def test_maps_have_every_layer_and_head(maps: AttentionMaps) -> None:
     assert maps.memory.shape == (*every, TARGET_LENGTH, SOURCE_LENGTH)
 
 
+def test_each_stack_has_maps_of_its_own_layers() -> None:
+    model = Transformer(small_config(encoder_layers=3, decoder_layers=1), VOCABULARY)
+    layers = [len(maps) for maps in attention_maps(model, SOURCE, TARGET)]
+    assert layers == [3, 1, 1]
+
+
 def test_maps_are_those_of_the_forward_pass(
     transformer: Transformer, maps: AttentionMaps, monkeypatch: pytest.MonkeyPatch
 ) -> None:

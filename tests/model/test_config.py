@@ -33,9 +33,27 @@ def test_explicit_head_sizes_may_differ_from_the_model_size() -> None:
 
 
 @pytest.mark.parametrize(
+    ("layers", "expected"),
+    [
+        ({}, (6, 6)),
+        ({"num_layers": 4}, (4, 4)),
+        ({"decoder_layers": 2}, (6, 2)),
+        ({"num_layers": 4, "encoder_layers": 9}, (9, 4)),
+        ({"encoder_layers": 5, "decoder_layers": 3}, (5, 3)),
+    ],
+)
+def test_a_stack_without_a_depth_of_its_own_has_num_layers(
+    layers: dict[str, int], expected: tuple[int, int]
+) -> None:
+    assert TransformerConfig(**layers).depths == expected  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
     ("values", "message"),
     [
         ({"num_layers": 0}, "received --num_layers=0: expected at least 1"),
+        ({"encoder_layers": -1}, "received --encoder_layers=-1: expected at least 0"),
+        ({"decoder_layers": -1}, "received --decoder_layers=-1: expected at least 0"),
         ({"model_dim": -2}, "received --model_dim=-2: expected at least 1"),
         ({"model_dim": 33}, "received --model_dim=33: expected an even number"),
         ({"feed_forward_dim": 0}, "received --feed_forward_dim=0: expected at least 1"),

@@ -30,7 +30,8 @@ def count_parameters(config: TransformerConfig, vocabulary_size: int) -> int:
     last_norms = 2 * norm if config.norm == "pre" else 0
     positions = config.max_positions * model_dim if config.positions == "learned" else 0
     target_space = model_dim if config.target_space else 0
-    layers = config.num_layers * (encoder_layer + decoder_layer)
+    encoder, decoder = config.depths
+    layers = encoder * encoder_layer + decoder * decoder_layer
     return vocabulary_size * model_dim + layers + last_norms + positions + target_space
 
 
@@ -47,6 +48,8 @@ def count_parameters(config: TransformerConfig, vocabulary_size: int) -> int:
         {"key_dim": 2},
         {"num_layers": 2},  # C
         {"num_layers": 4},
+        {"encoder_layers": 3, "decoder_layers": 2},
+        {"decoder_layers": 4},
         {"model_dim": 16, "key_dim": 2, "value_dim": 2},
         {"model_dim": 64, "key_dim": 8, "value_dim": 8},
         {"feed_forward_dim": 64},

@@ -75,10 +75,11 @@ def test_attention_does_not_cross_sentences_of_a_row(side: int) -> None:
     [
         {},
         {"value_dim": 9},
+        {"encoder_layers": 3, "decoder_layers": 1},
         *({name: value} for name, value in TENSOR2TENSOR.items()),
         TENSOR2TENSOR,
     ],
-    ids=["paper", "heads of one size", *TENSOR2TENSOR, "all"],
+    ids=["paper", "heads of one size", "3 + 1 layers", *TENSOR2TENSOR, "all"],
 )
 def test_logits_are_those_of_the_equations_without_padding(changes: dict[str, Any]) -> None:
     model = make_transformer(**changes)

@@ -82,7 +82,7 @@ def _fill(specs: Any, transformer: Transformer, *, longest: int) -> Any:
     """Returns CTranslate2's description of the model, with the weights."""
     config = transformer.config
     spec = specs.TransformerSpec.from_config(
-        config.num_layers, config.num_heads, pre_norm=config.norm == "pre"
+        tuple(config.depths), config.num_heads, pre_norm=config.norm == "pre"
     )
     encoder, decoder = spec.encoder, spec.decoder
     positions = _array(transformer.positions(ops.arange(longest)))

@@ -78,9 +78,10 @@ def report_page(
 
 def _model_and_data(run: Run, dataset: Dataset, parameters: int) -> str:
     model = run.transformer
+    depths = " + ".join(map(str, dict.fromkeys(model.depths)))  # "6", or "6 + 2"
     sizes = dict.fromkeys(f"{vocabulary.size:,}" for vocabulary in dataset.vocabularies.values())
     text = (
-        f"Transformer of {parameters / 1e6:.1f} M parameters (N={model.num_layers}, "
+        f"Transformer of {parameters / 1e6:.1f} M parameters (N={depths}, "
         f"d_model={model.model_dim}, d_ff={model.feed_forward_dim}, h={model.num_heads}) · "
         f"data {dataset.name}: {dataset.splits['train'].pairs:,} training pairs, "
         f"{' and '.join(sizes)} subwords"

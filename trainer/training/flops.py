@@ -61,7 +61,8 @@ def forward_flops(
     decoder = target * (as_query + as_key + target * pair + feed_forward)
     memory = target * as_query + source * as_key + target * source * pair
     logits = target * config.model_dim * vocabulary_size
-    return 2.0 * rows * (config.num_layers * (encoder + decoder + memory) + logits)
+    layers = config.depths.encoder * encoder + config.depths.decoder * (decoder + memory)
+    return 2.0 * rows * (layers + logits)
 
 
 def time_products(threads: Executor, count: int, size: int, dtype: str) -> float:

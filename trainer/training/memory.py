@@ -89,7 +89,8 @@ def _activations(config: TransformerConfig, shape: BatchShape, compute: int) -> 
         + _attention(config, target, target, compute)
         + _attention(config, target, source, compute)
     )
-    return rows * ((source + target) * embedded + config.num_layers * (encoder + decoder))
+    layers = config.depths.encoder * encoder + config.depths.decoder * decoder
+    return rows * ((source + target) * embedded + layers)
 
 
 def _attention(config: TransformerConfig, queries: int, keys: int, compute: int) -> float:

@@ -293,6 +293,18 @@ def test_scores_with_the_decoders_cache_are_those_of_training(config: SearchConf
         )
 
 
+def test_the_cache_has_the_layers_of_the_decoder() -> None:
+    model = Transformer(small_config(encoder_layers=3, decoder_layers=1), VOCABULARY)
+    fill_with_waves(model)
+    translations = model.search(ops.convert_to_tensor(SOURCE), SEARCHES["beam"])
+    tokens = numpy(translations.tokens)[:, 0]
+    totals = numpy(model.token_log_probs(SOURCE, tokens)).sum(axis=1)
+    lengths = (tokens != PADDING).sum(axis=1)
+    expected = totals / ((5 + lengths) / 6) ** 0.6
+    np.testing.assert_allclose(numpy(translations.scores)[:, 0], expected, rtol=1e-5)
+    assert len(model.start_search(ops.convert_to_tensor(SOURCE)).past) == 1
+
+
 @pytest.mark.parametrize("config", SEARCHES.values(), ids=SEARCHES)
 @pytest.mark.parametrize("batch", [None, len(SOURCE)])
 def test_a_model_finds_the_same_in_a_graph(config: SearchConfig, batch: int | None) -> None:

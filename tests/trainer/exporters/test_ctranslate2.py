@@ -27,7 +27,10 @@ TENSOR2TENSOR = dataclasses.replace(
 )
 LEARNED = dataclasses.replace(TINY, positions="learned")
 WIDE = dataclasses.replace(TINY, feed_forward_dim=512)
-CONFIGS = {"paper": TINY, "t2t": TENSOR2TENSOR, "learned": LEARNED, "wide": WIDE}
+DEPTHS = dataclasses.replace(TINY, encoder_layers=3, decoder_layers=1)
+CONFIGS = {
+    "paper": TINY, "t2t": TENSOR2TENSOR, "learned": LEARNED, "wide": WIDE, "3 + 1 layers": DEPTHS,
+}  # fmt: skip
 
 
 @pytest.fixture

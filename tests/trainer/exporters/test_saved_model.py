@@ -72,7 +72,7 @@ def test_bfloat16_weights_take_half_the_room_and_translate_alike(
 
 
 def test_an_ensemble_is_saved_whole(translator: Translator, tmp_path: Path) -> None:
-    config = dataclasses.replace(translator.transformer.config, num_layers=2)
+    config = dataclasses.replace(translator.transformer.config, encoder_layers=3, decoder_layers=2)
     other = Transformer(config, translator.transformer.vocabulary_size)
     ensemble = Translator(
         translator.transformer, translator.source_ops, translator.target_ops, translator.search,

@@ -132,6 +132,18 @@ def test_page_begins_with_model_data_and_large_figures(run: Run, report: Report)
     assert shown["Training time"] == ["1m20s"]
 
 
+def test_depths_that_differ_are_shown(run: Run, report: Report, tiny_dataset: Dataset) -> None:
+    deep = dataclasses.replace(run.transformer, encoder_layers=6, decoder_layers=2)
+    page = report_page(
+        dataclasses.replace(run, transformer=deep),
+        tiny_dataset,
+        parameters=1_234_567,
+        card="a card",
+        illustrations=Illustrations([], []),
+    )
+    assert "(N=6 + 2, d_model=16" in page
+
+
 def test_figures_of_an_unfinished_run_are_those_of_dev(report: Report) -> None:
     shown = figures(report())
     assert shown["BLEU"] == ["4.75", "dev"]

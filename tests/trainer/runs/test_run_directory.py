@@ -17,6 +17,8 @@ from trainer.runs.run_directory import Run, load_run, lock_run_directory, open_r
 # Every field has another value than its default, so that a field which is lost would be noticed.
 TRANSFORMER = TransformerConfig(
     num_layers=1,
+    encoder_layers=3,
+    decoder_layers=2,
     model_dim=16,
     feed_forward_dim=24,
     num_heads=2,
@@ -218,6 +220,15 @@ def test_a_run_keeps_its_own_subwords(tmp_path: Path, tiny_dataset: Dataset) -> 
     for side in ("source", "target"):
         assert run.subwords_path(side) == tmp_path / "run" / "subwords.model"
         assert run.subwords_path(side).read_bytes() == original.read_bytes()
+
+
+def test_a_run_of_before_the_depths_apart_is_read(tmp_path: Path, tiny_dataset: Dataset) -> None:
+    run = start(tmp_path, tiny_dataset)
+    values = json.loads((run.directory / "run.json").read_text())
+    for name in ("encoder_layers", "decoder_layers"):
+        del values["transformer"][name]
+    (run.directory / "run.json").write_text(json.dumps(values))
+    assert load_run(run.directory).transformer.depths == (1, 1)
 
 
 def test_flags_txt_is_a_flagfile_of_the_same_configuration(

@@ -1,5 +1,6 @@
 """The formula counts the products of the graph that TensorFlow makes of the model."""
 
+import dataclasses
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any
@@ -30,14 +31,14 @@ def count_products(function: Callable[..., Any]) -> float:
     return total
 
 
-@pytest.fixture(scope="module")
-def transformer() -> Transformer:
-    return Transformer(CONFIG, VOCABULARY)
+@pytest.fixture(scope="module", params=[{}, {"encoder_layers": 3, "decoder_layers": 1}])
+def transformer(request: pytest.FixtureRequest) -> Transformer:
+    return Transformer(dataclasses.replace(CONFIG, **request.param), VOCABULARY)
 
 
 def test_forward_flops_are_those_of_the_graph(transformer: Transformer) -> None:
     counted = count_products(lambda source, target: transformer(source, target))
-    assert forward_flops(CONFIG, VOCABULARY, (ROWS, SOURCE, TARGET)) == counted
+    assert forward_flops(transformer.config, VOCABULARY, (ROWS, SOURCE, TARGET)) == counted
 
 
 def test_training_flops_are_those_of_the_graph(transformer: Transformer) -> None:
@@ -48,7 +49,7 @@ def test_training_flops_are_those_of_the_graph(transformer: Transformer) -> None
         return [tf.convert_to_tensor(gradient) for gradient in gradients]
 
     counted = count_products(differentiate)
-    assert update_flops(CONFIG, VOCABULARY, (ROWS, SOURCE, TARGET)) == counted
+    assert update_flops(transformer.config, VOCABULARY, (ROWS, SOURCE, TARGET)) == counted
 
 
 def test_peak_is_the_best_of_products_that_keep_the_device_busy() -> None:

@@ -24,6 +24,11 @@ COMPILED: dict[str, tuple[dict[str, Any], int, tuple[int, int, int]]] = {
         300,
         (64, 8, 12),
     ),
+    "deep encoder": (
+        {"encoder_layers": 6, "decoder_layers": 1, "model_dim": 64},
+        300,
+        (32, 48, 40),
+    ),
     "many subwords": ({"num_layers": 2, "model_dim": 128}, 20_000, (16, 16, 24)),
 }
 DEFAULTS = {"num_heads": 4, "feed_forward_dim": 256}
@@ -67,6 +72,8 @@ def test_activations_grow_with_what_a_layer_keeps() -> None:
     base = estimate().activations
     rows, source, target = SHAPE
     positions = rows * (source + target)
+    assert 0 < grown(encoder_layers=3) < grown(decoder_layers=3)
+    assert grown(encoder_layers=3) + grown(decoder_layers=3) == grown(num_layers=3)
     assert grown(feed_forward_dim=257) == positions * 2 * 4  # one column more in two layers
     pairs = rows * 4 * (source**2 + target**2 + source * target)  # of 4 heads
     assert grown(attention_dropout=0.1) == 2 * pairs * (4 + 2)
