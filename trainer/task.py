@@ -19,8 +19,8 @@ from absl import logging
 from model.config import SearchConfig, TransformerConfig
 from pipeline.common import cli
 from pipeline.common.errors import TO_CONTINUE
-from pipeline.dataset.schema import load_dataset
 from trainer.config import TrainingConfig
+from trainer.data.mixture import load_datasets
 from trainer.runtime.startup import start_tensorflow
 from trainer.training.completion import format_result, open_if_finished
 
@@ -32,8 +32,8 @@ def main(_: list[str]) -> int:
     training = cli.config_from_flags(TrainingConfig)
     transformer = cli.config_from_flags(TransformerConfig)
     search = cli.config_from_flags(SearchConfig)
-    dataset = load_dataset(training.dataset_dir)
-    if open_if_finished(transformer, training, search, dataset):
+    datasets = load_datasets(training.dataset_dirs)
+    if open_if_finished(transformer, training, search, *datasets):
         print(format_result(training.run_dir))
         return 0
 
@@ -43,11 +43,11 @@ def main(_: list[str]) -> int:
     from trainer.training.dry_run import estimate_training
     from trainer.training.loop import train
 
-    with explain_dataset_errors(dataset), explain_training_errors(training):
+    with explain_dataset_errors(*datasets), explain_training_errors(training):
         if training.dry_run:
-            print(estimate_training(transformer, training, search, dataset))
+            print(estimate_training(transformer, training, search, *datasets))
             return 0
-        if stopped_by := train(transformer, training, search, dataset):
+        if stopped_by := train(transformer, training, search, *datasets):
             logging.info("unfinished: run the same command again to go on")
             return _KILLED + stopped_by
         print(format_result(training.run_dir))

@@ -98,7 +98,7 @@ def measure(replicas: int, updates_per_call: int) -> dict[str, list[float]]:
         run = open_run(TransformerConfig(**ARCHITECTURE), config, SearchConfig(), dataset)
         training_model = loop.prepare_training_model(run, strategy)
         _replace_gradients(training_model)
-        buckets = loop.make_training_buckets(config, dataset, strategy)
+        buckets = loop.make_training_buckets(config, [dataset], strategy)
         with _Clock() as clock:
             loop._fit(run, training_model, dataset, buckets, None, None)  # type: ignore[arg-type]
     return clock.milliseconds_per_update()

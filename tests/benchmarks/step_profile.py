@@ -82,7 +82,7 @@ def profile_steps(dataset_dir: Path, size: Size, precision: str, folder: Path) -
     config = TransformerConfig(dropout=DROPOUT, **size.architecture())
     training_model = make_training_model(open_run(config, training, SearchConfig(), dataset))
     strategy = tf.distribute.get_strategy()
-    buckets = make_training_buckets(training, dataset, strategy)
+    buckets = make_training_buckets(training, [dataset], strategy)
     batches = iter(cast(Any, distribute(training_batches(buckets, seed=1), strategy)))
     for _ in range(WARM_UP_STEPS):
         training_model.train_on_next(batches)

@@ -127,7 +127,8 @@ def show(
 def measure_machine(dataset_dir: Path) -> Machine:
     """Measures and prints the limits of training speed."""
     start_tensorflow()
-    from trainer.data.input_pipeline import make_buckets, training_batches
+    from trainer.data.buckets import make_buckets
+    from trainer.data.input_pipeline import training_batches
     from trainer.training.flops import measure_peak
 
     buckets = make_buckets(

@@ -1,6 +1,7 @@
 """Small dataset directories of the built-in corpus, written with the contract's own functions."""
 
 import collections
+import dataclasses
 import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -134,3 +135,20 @@ def _write_shard(directory: Path, path: str, shape: Shape, pairs: Sequence[IdPai
         bytes=len(data),
         sha256=hashlib.sha256(data).hexdigest(),
     )
+
+
+def split_in_two(dataset: Dataset) -> list[Dataset]:
+    """Returns two datasets with a third and two thirds of the rows of train; they share none."""
+    train = dataset.splits["train"]
+    thirds = [train.shards[part::SHARDS_PER_BUCKET] for part in range(SHARDS_PER_BUCKET)]
+    parts = {"third": thirds[0], "rest": tuple(shard for part in thirds[1:] for shard in part)}
+    return [
+        dataclasses.replace(
+            dataset,
+            name=name,
+            fingerprint=name,
+            splits=dataset.splits
+            | {"train": Split("train", sum(shard.pairs for shard in shards), tuple(shards))},
+        )
+        for name, shards in parts.items()
+    ]

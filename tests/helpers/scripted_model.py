@@ -9,7 +9,7 @@ import keras
 import tensorflow as tf
 
 from trainer.config import TrainingConfig
-from trainer.data.input_pipeline import BatchShape
+from trainer.data.buckets import BatchShape
 from trainer.runs.checkpoints import list_checkpoints
 from trainer.runs.metrics_writer import MetricsWriter
 from trainer.training.call_plan import Call

@@ -1,6 +1,9 @@
-"""The flags of a training run that learns something in seconds."""
+"""The flags of a training run that learns something in seconds, and what it leaves behind."""
 
+import json
 from pathlib import Path
+
+import numpy as np
 
 STEPS = 12
 _FLAGS = f"""
@@ -15,3 +18,21 @@ _FLAGS = f"""
 def training_flags(dataset: Path, run_dir: Path, *more: str) -> list[str]:
     """Returns the flags of `trainer.task` for a tiny run; later ones override."""
     return [f"--dataset_dir={dataset}", f"--run_dir={run_dir}", *_FLAGS.split(), *more]
+
+
+def weights(run_dir: Path) -> dict[str, np.ndarray]:
+    """The weights, optimizer and random state of the last checkpoint."""
+    last = max((run_dir / "checkpoints").iterdir())
+    arrays = {}
+    for name in ("weights", "state"):
+        with np.load(last / f"{name}.npz") as file:
+            arrays.update({f"{name}/{key}": file[key] for key in file.files})
+    return arrays
+
+
+def figures(run_dir: Path) -> list[dict[str, float]]:
+    """The updates in metrics.jsonl, without the values that depend on time."""
+    rows = [json.loads(line) for line in (run_dir / "metrics.jsonl").read_text().splitlines()]
+    timed = {"time", "train/tokens_per_second", "train/flops_per_second", "train/peak_share"}
+    updates = [row for row in rows if "train/loss" in row]
+    return [{name: row[name] for name in row if name not in timed} for row in updates]

@@ -20,7 +20,7 @@ from pipeline.dataset import schema
 from pipeline.dataset.verification import verify
 from tests.helpers.object_store import OBJECTS, MemoryFileSystem, objects, upload
 from tests.helpers.preprocessing import build, build_with_beam, configure, contents
-from trainer.data.input_pipeline import make_buckets
+from trainer.data.buckets import make_buckets
 
 STORE = "mem://bucket"
 MOMENTS = 6

@@ -14,26 +14,8 @@ import pytest
 from tensorflow.python.framework.config import disable_op_determinism, is_op_determinism_enabled
 
 from tests.helpers.commands import REPOSITORY, call, refuse, start, succeed
-from tests.helpers.tiny_run import STEPS, training_flags
+from tests.helpers.tiny_run import STEPS, figures, training_flags, weights
 from trainer.training import finalize
-
-
-def weights(run_dir: Path) -> dict[str, np.ndarray]:
-    """The weights, optimizer and random state of the last checkpoint."""
-    last = max((run_dir / "checkpoints").iterdir())
-    arrays = {}
-    for name in ("weights", "state"):
-        with np.load(last / f"{name}.npz") as file:
-            arrays.update({f"{name}/{key}": file[key] for key in file.files})
-    return arrays
-
-
-def figures(run_dir: Path) -> list[dict[str, float]]:
-    """The updates in metrics.jsonl, without the values that depend on time."""
-    rows = [json.loads(line) for line in (run_dir / "metrics.jsonl").read_text().splitlines()]
-    timed = {"time", "train/tokens_per_second", "train/flops_per_second", "train/peak_share"}
-    updates = [row for row in rows if "train/loss" in row]
-    return [{name: row[name] for name in row if name not in timed} for row in updates]
 
 
 def test_training_learns_and_writes_the_files_the_readme_lists(trained: Path) -> None:

@@ -1,13 +1,14 @@
 """Batches from a dataset directory: every bucket a static shape, order a function of (seed, step).
 
-Each bucket is an endless stream of its rows, epoch after epoch, cut into full batches; a schedule
-says from which bucket the next batch comes. Epoch e holds, of a bucket with R rows and batches of
-B, the batches numbered ⌊e·R/B⌋ to ⌊(e+1)·R/B⌋ - 1 in shuffled order. So no row is dropped, no
-batch is short, and the position of any step can be computed: a run resumed at step n sees the same
-batches as an uninterrupted run.
+Each bucket is an endless stream of its rows, pass after pass, cut into full batches; a schedule
+says from which bucket the next batch comes. Epoch e holds, of a bucket with R rows, P passes an
+epoch (1 without mixing) and batches of B, the batches numbered ⌊e·P·R/B⌋ to ⌊(e+1)·P·R/B⌋ - 1, in
+shuffled order. So no row is dropped, no batch is short, and the position of any step can be
+computed: a run resumed at step n sees the same batches as an uninterrupted run.
+
+A mixture's buckets are those of all its datasets, so a batch comes from one of them.
 """
 
-import dataclasses
 import functools
 import math
 from collections.abc import Callable
@@ -15,73 +16,9 @@ from collections.abc import Callable
 import numpy as np
 import tensorflow as tf
 
-from pipeline.common.errors import UserError
-from pipeline.dataset.schema import Dataset, Shard
+from trainer.data.buckets import Bucket, find_epoch
 
 Batch = dict[str, tf.Tensor]  # "source" and "target", int32 [rows, tokens of a row]
-BatchShape = tuple[int, int, int]  # rows, source length and target length of a global batch
-
-
-@dataclasses.dataclass(frozen=True)
-class Bucket:
-    """Rows of one shape, each packing one or more pairs, and how they are batched.
-
-    shape: source and target tokens of a row.
-    rows: number of rows in the split.
-    batch_size: rows of a global batch, a multiple of its number of parts.
-    shards: paths of the TFRecord files.
-    """
-
-    shape: tuple[int, int]
-    rows: int
-    batch_size: int
-    shards: tuple[str, ...]
-
-    def batches_before(self, epoch: int) -> int:
-        """Counts the full batches in all epochs before `epoch`."""
-        return epoch * self.rows // self.batch_size
-
-
-def make_buckets(
-    dataset: Dataset, split: str, *, tokens_per_batch: int, parts: int
-) -> list[Bucket]:
-    """Lists the non-empty buckets of a split.
-
-    Args:
-        dataset: a complete dataset.
-        split: "train", "dev" or "test".
-        tokens_per_batch: padded tokens of a global batch on each side, in the mean of both.
-        parts: equal parts in which a batch is computed, replicas × accumulation.
-
-    Raises:
-        UserError: if the split has no pairs, a batch has less than one row for each part, or
-            TensorFlow cannot read the dataset's file system.
-    """
-    _require_readable(dataset.directory)
-    shards: dict[tuple[int, int], list[Shard]] = {}
-    for shard in dataset.splits[split].shards:
-        shards.setdefault(shard.shape, []).append(shard)
-    if not shards:
-        raise UserError(
-            f"the {split} split of {dataset.directory} has no pairs; preprocess a corpus that has"
-        )
-    source, target = max(shards, key=sum)
-    least = math.ceil((source + target) * parts / 2)
-    if tokens_per_batch < least:
-        raise UserError(
-            f"--tokens_per_batch={tokens_per_batch} does not hold one row of {source} source and "
-            f"{target} target tokens for each of its {parts} part(s), devices × "
-            f"--gradient_accumulation; set at least {least}"
-        )
-    return [
-        Bucket(
-            shape=shape,
-            rows=sum(shard.rows for shard in members),
-            batch_size=2 * tokens_per_batch // sum(shape) // parts * parts,
-            shards=tuple(dataset.path(shard.path) for shard in members),
-        )
-        for shape, members in sorted(shards.items())
-    ]
 
 
 def training_batches(
@@ -102,7 +39,7 @@ def training_batches(
             already.
         parallel_shards: shards of a bucket that are read in turn.
     """
-    epoch, batches_into_epoch = _find_epoch(buckets, first_step)
+    epoch, batches_into_epoch = find_epoch(buckets, first_step)
     schedule = tf.data.Dataset.range(epoch, np.iinfo(np.int64).max).flat_map(
         lambda e: tf.data.Dataset.from_tensor_slices(_epoch_schedule(buckets, seed, e))
     )
@@ -121,8 +58,8 @@ def training_batches(
     return batches.prefetch(4)
 
 
-def batch_shapes(buckets: list[Bucket], *, seed: int) -> Callable[[int], BatchShape]:
-    """Returns the function from an update's number, counted from 1, to the shape of its batch.
+def batch_buckets(buckets: list[Bucket], *, seed: int) -> Callable[[int], Bucket]:
+    """Returns the function from an update's number, counted from 1, to the bucket of its batch.
 
     Args:
         buckets: those of `training_batches`.
@@ -133,12 +70,11 @@ def batch_shapes(buckets: list[Bucket], *, seed: int) -> Callable[[int], BatchSh
     def schedule_of(epoch: int) -> np.ndarray:
         return _epoch_schedule(buckets, seed, epoch).numpy()
 
-    def shape_of(step: int) -> BatchShape:
-        epoch, batches_into_epoch = _find_epoch(buckets, step - 1)
-        bucket = buckets[schedule_of(epoch)[batches_into_epoch]]
-        return (bucket.batch_size, *bucket.shape)
+    def bucket_of(step: int) -> Bucket:
+        epoch, batches_into_epoch = find_epoch(buckets, step - 1)
+        return buckets[schedule_of(epoch)[batches_into_epoch]]
 
-    return shape_of
+    return bucket_of
 
 
 def evaluation_batches(buckets: list[Bucket]) -> tf.data.Dataset:
@@ -155,11 +91,6 @@ def evaluation_batches(buckets: list[Bucket]) -> tf.data.Dataset:
     return tf.data.Dataset.choose_from_datasets(
         streams, tf.data.Dataset.from_tensor_slices(choices)
     ).prefetch(4)
-
-
-def steps_per_epoch(buckets: list[Bucket]) -> float:
-    """Returns the number of global batches in an epoch, averaged over epochs."""
-    return sum(bucket.rows / bucket.batch_size for bucket in buckets)
 
 
 def distribute(batches: tf.data.Dataset, strategy: tf.distribute.Strategy) -> object:
@@ -185,34 +116,12 @@ def distribute(batches: tf.data.Dataset, strategy: tf.distribute.Strategy) -> ob
     return strategy.distribute_datasets_from_function(make)
 
 
-def _require_readable(directory: str) -> None:
-    scheme, mark, _ = directory.partition("://")
-    if mark and scheme not in tf.io.gfile.get_registered_schemes():
-        raise UserError(
-            f"{directory}: this TensorFlow does not read {scheme}://; copy the dataset to a local "
-            "folder and set that as --dataset_dir"
-        )
-
-
-def _find_epoch(buckets: list[Bucket], step: int) -> tuple[int, int]:
-    """Returns the epoch that contains batch `step`, and the batch's place in that epoch."""
-    epoch = int(step / steps_per_epoch(buckets))
-    while _batches_before(buckets, epoch + 1) <= step:
-        epoch += 1
-    while _batches_before(buckets, epoch) > step:
-        epoch -= 1
-    return epoch, step - _batches_before(buckets, epoch)
-
-
-def _batches_before(buckets: list[Bucket], epoch: int) -> int:
-    return sum(bucket.batches_before(epoch) for bucket in buckets)
-
-
 def _epoch_schedule(buckets: list[Bucket], seed: int, epoch: int | tf.Tensor) -> tf.Tensor:
     """Returns the bucket of each batch of an epoch, int64 `[batches]`, in shuffled order."""
     epoch = tf.cast(epoch, tf.int64)
-    rows = tf.constant([bucket.rows for bucket in buckets], tf.int64)
-    sizes = tf.constant([bucket.batch_size for bucket in buckets], tf.int64)
+    rows = [bucket.passes.numerator * bucket.rows for bucket in buckets]
+    sizes = [bucket.passes.denominator * bucket.batch_size for bucket in buckets]
+    rows, sizes = (tf.constant(numbers, tf.int64) for numbers in (rows, sizes))
     batches = (epoch + 1) * rows // sizes - epoch * rows // sizes
     ordered = tf.repeat(tf.range(len(buckets), dtype=tf.int64), batches)
     return tf.random.experimental.stateless_shuffle(ordered, seed=tf.stack([seed, epoch]))

@@ -10,7 +10,8 @@ import tensorflow as tf
 from model.search.ensemble import average_log_probs
 from model.transformer import Transformer
 from pipeline.dataset.schema import Dataset
-from trainer.data.input_pipeline import Batch, evaluation_batches, make_buckets
+from trainer.data.buckets import make_buckets
+from trainer.data.input_pipeline import Batch, evaluation_batches
 from trainer.data.raw_text import read_text
 from trainer.evaluation.result import TranslatedSentence
 from trainer.inference.batching import Translation, translate_all

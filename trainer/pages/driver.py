@@ -18,7 +18,7 @@ from pipeline.common.settings import (
 )
 from pipeline.common.storage import write_atomically
 from trainer.config import TrainedModel
-from trainer.runs.run_dataset import load_run_dataset
+from trainer.runs.run_dataset import load_run_datasets
 from trainer.runs.run_directory import Run
 from trainer.runtime.startup import start_tensorflow
 
@@ -36,7 +36,7 @@ class ReportConfig:
         None, "Sentences whose attention to show, one per line; default: the first two samples."
     )
     dataset_dir: str | None = setting(
-        None, "Dataset directory; default: the one that the run was trained on."
+        None, "Dataset directory, or all of a mixture; default: what the run was trained on."
     )
     output_file: str | None = setting(None, "Page to write; default: RUN_DIR/report.html.")
 
@@ -70,7 +70,8 @@ def write_report(run: Run, model: TrainedModel, search: SearchConfig, config: Re
     Raises:
         UserError: the dataset or a checkpoint is missing.
     """
-    dataset = load_run_dataset(run, config.dataset_dir)
+    datasets = load_run_datasets(run, config.dataset_dir)
+    dataset = datasets[0]
 
     start_tensorflow()
     from trainer.evaluation.test_sets import sample_translations
@@ -83,7 +84,7 @@ def write_report(run: Run, model: TrainedModel, search: SearchConfig, config: Re
     sentences = (config.text or "").splitlines() or [row["source"] for row in samples[:2]]
     text = report_page(
         run,
-        dataset,
+        *datasets,
         parameters=translator.transformer.count_params(),
         card=card.format_card(dataset, samples=3),
         illustrations=Illustrations(samples, attend_to_sentences(run, translator, sentences)),

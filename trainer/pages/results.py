@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from pipeline.common.progress import format_duration
 from pipeline.dataset.schema import Dataset
-from trainer.data.input_pipeline import make_buckets, steps_per_epoch
+from trainer.data.buckets import mix_buckets, steps_per_epoch
+from trainer.data.mixture import passes_per_epoch
 from trainer.evaluation.result import EvaluationResult, format_interval, format_words, read_result
 from trainer.pages.charts import short
 from trainer.pages.html import escape, fold, table
@@ -75,19 +76,17 @@ def read_results(run: Run) -> list[EvaluationResult]:
     return sorted(results, key=lambda result: (order.get(result.split, 1), result.split))
 
 
-def count_training_tokens(run: Run, dataset: Dataset, updates: int) -> float | None:
-    """Estimates the source and target tokens of all updates; None if it is another dataset."""
-    if dataset.fingerprint != run.data.fingerprint:
+def count_training_tokens(run: Run, datasets: Sequence[Dataset], updates: int) -> float | None:
+    """Estimates the source and target tokens of all updates; None if these are other datasets."""
+    if [dataset.fingerprint for dataset in datasets] != run.data.fingerprints:
         return None
-    buckets = make_buckets(
-        dataset,
-        "train",
-        tokens_per_batch=run.training.tokens_per_batch,
-        parts=run.training.gradient_accumulation,
+    buckets = mix_buckets(datasets, run.training, parts=run.training.gradient_accumulation)
+    tokens_per_epoch = sum(
+        passes * (shard.source_tokens + shard.target_tokens)
+        for dataset, passes in zip(datasets, passes_per_epoch(datasets, run.training), strict=True)
+        for shard in dataset.splits["train"].shards
     )
-    shards = dataset.splits["train"].shards
-    tokens_per_epoch = sum(shard.source_tokens + shard.target_tokens for shard in shards)
-    return tokens_per_epoch * updates / steps_per_epoch(buckets)
+    return float(tokens_per_epoch) * updates / steps_per_epoch(buckets)
 
 
 def format_headline(

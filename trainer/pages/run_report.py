@@ -10,6 +10,7 @@ from trainer.inference.sentence_attention import SentenceAttention
 from trainer.pages import attention_viewer
 from trainer.pages.curves import draw_curves
 from trainer.pages.html import escape, fold, page, table
+from trainer.pages.mixture import mixture_table
 from trainer.pages.results import (
     count_training_tokens,
     format_candidates,
@@ -40,15 +41,15 @@ class Illustrations:
 
 
 def report_page(
-    run: Run, dataset: Dataset, *, parameters: int, card: str, illustrations: Illustrations
+    run: Run, *datasets: Dataset, parameters: int, card: str, illustrations: Illustrations
 ) -> str:
     """Returns the page.
 
     Args:
         run: the run to report.
-        dataset: its dataset.
+        datasets: its dataset, or all datasets of a mixture.
         parameters: number of weights of the model.
-        card: the data card of the dataset as text.
+        card: the data card of the first dataset as text.
         illustrations: translations and attention.
     """
     training, results = read_training(run), read_results(run)
@@ -56,7 +57,7 @@ def report_page(
         training,
         results,
         planned=run.training.train_steps,
-        tokens=count_training_tokens(run, dataset, training.updates),
+        tokens=count_training_tokens(run, datasets, training.updates),
     )
     curves = draw_curves(read_metrics(run.directory))
     sections = {
@@ -66,24 +67,25 @@ def report_page(
         "Attention": attention_viewer.viewers(illustrations.attention),
         "Checkpoints": _checkpoints(run) + format_candidates(training),
         "Configuration": _configuration(run),
-        "Data": fold("Data card", f"<pre>{escape(card)}</pre>"),
+        "Data": mixture_table(run, datasets) + fold("Data card", f"<pre>{escape(card)}</pre>"),
     }
     return page(
         f"{run.directory.name}: {run.data.source_language} → {run.data.target_language}",
         {heading: content for heading, content in sections.items() if content},
-        introduction=f"{_model_and_data(run, dataset, parameters)}\n{figures}",
+        introduction=f"{_model_and_data(run, datasets, parameters)}\n{figures}",
         scripts=["charts.js", "attention_viewer.js"],
     )
 
 
-def _model_and_data(run: Run, dataset: Dataset, parameters: int) -> str:
+def _model_and_data(run: Run, datasets: Sequence[Dataset], parameters: int) -> str:
     model = run.transformer
     depths = " + ".join(map(str, dict.fromkeys(model.depths)))  # "6", or "6 + 2"
-    sizes = dict.fromkeys(f"{vocabulary.size:,}" for vocabulary in dataset.vocabularies.values())
+    pairs = sum(dataset.splits["train"].pairs for dataset in datasets)
+    sizes = dict.fromkeys(f"{vocabulary.size:,}" for vocabulary in run.data.vocabularies.values())
     text = (
         f"Transformer of {parameters / 1e6:.1f} M parameters (N={depths}, "
         f"d_model={model.model_dim}, d_ff={model.feed_forward_dim}, h={model.num_heads}) · "
-        f"data {dataset.name}: {dataset.splits['train'].pairs:,} training pairs, "
+        f"data {' and '.join(dataset.name for dataset in datasets)}: {pairs:,} training pairs, "
         f"{' and '.join(sizes)} subwords"
     )
     return f'<p class="subject">{escape(text)}</p>'

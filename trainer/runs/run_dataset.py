@@ -5,19 +5,31 @@ from pathlib import Path
 
 from pipeline.common.errors import UserError
 from pipeline.dataset.schema import SIDES, Dataset, load_dataset
+from trainer.data.mixture import load_datasets
 from trainer.runs.run_directory import Run, TrainingData
 
 
 def load_run_dataset(run: Run, dataset_dir: str | None = None) -> Dataset:
-    """Reads the dataset in `dataset_dir`, or, without one, the dataset that a run was trained on.
+    """Reads the dataset in `dataset_dir`, or, without one, the first that a run was trained on.
 
     Raises:
         UserError: as `load_dataset`; for the run's dataset it names --dataset_dir.
     """
     if dataset_dir:
         return load_dataset(dataset_dir)
+    return load_run_datasets(run)[0]
+
+
+def load_run_datasets(run: Run, dataset_dir: str | None = None) -> list[Dataset]:
+    """Reads the datasets in `dataset_dir`, or, without any, all that a run was trained on.
+
+    Raises:
+        UserError: as `load_run_dataset`.
+    """
+    if dataset_dir:
+        return load_datasets(dataset_dir.split(","))
     try:
-        return load_dataset(run.training.dataset_dir)
+        return load_datasets(run.training.dataset_dirs)
     except UserError as error:
         raise UserError(
             f"{run.directory} was trained on {run.training.dataset_dir}: set --dataset_dir if it "
@@ -26,7 +38,7 @@ def load_run_dataset(run: Run, dataset_dir: str | None = None) -> Dataset:
 
 
 def check_languages(run: Run, directory: str | Path, data: TrainingData | Dataset) -> None:
-    """Checks that a dataset, or the data of another run, has the run's languages.
+    """Checks that a dataset, or the data of another run, has languages of the run.
 
     Args:
         run: the run.
@@ -36,11 +48,11 @@ def check_languages(run: Run, directory: str | Path, data: TrainingData | Datase
     Raises:
         UserError: if they differ, for example if they are reversed.
     """
-    received = f"{data.source_language} → {data.target_language}"
-    expected = f"{run.data.source_language} → {run.data.target_language}"
-    if received != expected:
+    if (data.source_language, data.target_language) not in run.data.languages:
+        pairs = dict.fromkeys(f"{source} → {target}" for source, target in run.data.languages)
         raise UserError(
-            f"{directory} is {received}, {run.directory} is {expected}: expected the same of both"
+            f"{directory} is {data.source_language} → {data.target_language}, {run.directory} is "
+            f"{' and '.join(pairs)}: expected the same of both"
         )
 
 

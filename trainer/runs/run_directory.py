@@ -23,14 +23,24 @@ from trainer.config import TrainingConfig
 
 
 @dataclasses.dataclass(frozen=True)
+class MixedIn:
+    """What a run records of a dataset beside the first; see `TrainingData`."""
+
+    fingerprint: str
+    source_language: str
+    target_language: str
+
+
+@dataclasses.dataclass(frozen=True)
 class TrainingData:
-    """What a run records of the dataset it is trained on.
+    """What a run records of the dataset it is trained on, or of the first of a mixture.
 
     fingerprint: of all the dataset's files.
     source_language, target_language: language codes, such as "en".
     vocabularies: by side; equal if the sides share one.
     filled: which positions of a batch tokens_per_batch counts. Runs that do not record it counted
         those of the longer side.
+    mixed_in: the other datasets of a mixture, in order; they have the same vocabularies.
     """
 
     fingerprint: str
@@ -38,6 +48,18 @@ class TrainingData:
     target_language: str
     vocabularies: dict[str, Vocabulary]
     filled: str = "longer side"
+    mixed_in: tuple[MixedIn, ...] = ()
+
+    @property
+    def fingerprints(self) -> list[str]:
+        """The fingerprints of all datasets."""
+        return [self.fingerprint, *(data.fingerprint for data in self.mixed_in)]
+
+    @property
+    def languages(self) -> list[tuple[str, str]]:
+        """Source and target language of each dataset."""
+        others = [(data.source_language, data.target_language) for data in self.mixed_in]
+        return [(self.source_language, self.target_language), *others]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,8 +86,7 @@ def open_run(
     transformer: TransformerConfig,
     training: TrainingConfig,
     search: SearchConfig,
-    dataset: Dataset,
-    *,
+    *datasets: Dataset,
     write: bool = True,
 ) -> Run:
     """Creates the run directory, or resumes the run in it.
@@ -74,14 +95,14 @@ def open_run(
         transformer: the architecture.
         training: how to train, and in which run directory.
         search: default search settings of the run.
-        dataset: the dataset to train on.
+        datasets: those to train on, mixed if several.
         write: whether to create and update the directory; False for all workers but the chief.
 
     Raises:
         UserError: if the directory holds a run of another configuration or on other data that has
             saved a checkpoint.
     """
-    run = configure_run(transformer, training, search, dataset)
+    run = configure_run(transformer, training, search, *datasets)
     directory = run.directory
     saved = (directory / name for name in ("checkpoints", "best", "averaged"))
     if (directory / "run.json").exists() and any(path.exists() for path in saved):
@@ -93,8 +114,8 @@ def open_run(
         del configuration["directory"]
         text = json.dumps(configuration, indent=1) + "\n"
         write_atomically(str(directory / "run.json"), text.encode())
-        for side, vocabulary in dataset.vocabularies.items():
-            subwords = storage.read(dataset.path(vocabulary.path))
+        for side, vocabulary in run.data.vocabularies.items():
+            subwords = storage.read(datasets[0].path(vocabulary.path))
             write_atomically(str(run.subwords_path(side)), subwords)
         write_atomically(str(directory / "flags.txt"), _flagfile(run).encode())
     return run
@@ -119,21 +140,28 @@ def configure_run(
     transformer: TransformerConfig,
     training: TrainingConfig,
     search: SearchConfig,
-    dataset: Dataset,
+    *datasets: Dataset,
 ) -> Run:
     """Returns the run that these settings describe, whether or not it exists.
 
-    A local dataset is recorded by its absolute path, so that commands find it from any directory.
+    Local datasets are recorded by absolute paths, so that commands find them from any directory.
     """
-    dataset_dir = training.dataset_dir
-    if not storage.is_url(dataset_dir):
-        training = dataclasses.replace(training, dataset_dir=str(Path(dataset_dir).absolute()))
+    directories = [
+        directory if storage.is_url(directory) else str(Path(directory).absolute())
+        for directory in training.dataset_dirs
+    ]
+    training = dataclasses.replace(training, dataset_dir=",".join(directories))
+    first, *others = datasets
     data = TrainingData(
-        fingerprint=dataset.fingerprint,
-        source_language=dataset.source_language,
-        target_language=dataset.target_language,
-        vocabularies=dataset.vocabularies,
+        fingerprint=first.fingerprint,
+        source_language=first.source_language,
+        target_language=first.target_language,
+        vocabularies=first.vocabularies,
         filled="mean of both sides",
+        mixed_in=tuple(
+            MixedIn(other.fingerprint, other.source_language, other.target_language)
+            for other in others
+        ),
     )
     return Run(_local(training.run_dir), transformer, training, search, data)
 
@@ -156,7 +184,7 @@ def load_run(directory: str | Path) -> Run:
         return Run(
             directory=directory,
             transformer=TransformerConfig(**values["transformer"]),
-            training=TrainingConfig(**values["training"]),
+            training=TrainingConfig(**_with_tuples(values["training"])),
             search=SearchConfig(**values["search"]),
             data=_parse_data(values["data"]),
         )
@@ -225,13 +253,26 @@ def _describe_other_data(trained_on: str, new: Run) -> str:
 def _parse_data(values: dict[str, Any]) -> TrainingData:
     vocabularies = values["vocabularies"].items()
     parsed = {side: Vocabulary(**vocabulary) for side, vocabulary in vocabularies}
-    return TrainingData(**{**values, "vocabularies": parsed})
+    mixed_in = tuple(MixedIn(**data) for data in values.get("mixed_in", ()))
+    return TrainingData(**{**values, "vocabularies": parsed, "mixed_in": mixed_in})
+
+
+def _with_tuples(values: dict[str, Any]) -> dict[str, Any]:
+    """Returns fields of a configuration with tuples where JSON has lists."""
+    return {
+        name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
+    }
 
 
 def _flagfile(run: Run) -> str:
     configs = (run.training, run.transformer, run.search)
     values = [pair for config in configs for pair in dataclasses.asdict(config).items()]
     return "# The resolved flags of this run.\n" + "".join(
-        f"--{name}={str(value).lower() if isinstance(value, bool) else value}\n"
-        for name, value in values
+        f"--{name}={_as_text(value)}\n" for name, value in values
     )
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ",".join(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -5,6 +5,7 @@ through unchanged.
 """
 
 import contextlib
+import itertools
 import os
 from collections.abc import Iterator
 
@@ -12,7 +13,7 @@ import tensorflow as tf
 
 from pipeline.common.errors import UserError
 from pipeline.common.storage import open_file
-from pipeline.dataset.schema import Dataset, Shard, load_dataset, read_records
+from pipeline.dataset.schema import Dataset, load_dataset, read_records
 from trainer.config import TrainingConfig
 
 # Operating-system errors that TensorFlow reports as exhausted resources, as it does lack of memory.
@@ -74,7 +75,7 @@ def explain_training_errors(training: TrainingConfig) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def explain_dataset_errors(dataset: Dataset) -> Iterator[None]:
+def explain_dataset_errors(*datasets: Dataset) -> Iterator[None]:
     """Explains a shard that is damaged or gone.
 
     TensorFlow verifies the checksum of every record that it reads. Only after a mismatch are the
@@ -88,9 +89,10 @@ def explain_dataset_errors(dataset: Dataset) -> Iterator[None]:
         yield
     except _LOST_FILE as error:
         try:
-            for shard in _shards(load_dataset(dataset.directory)):
-                with open_file(dataset.path(shard.path)):
-                    pass
+            for dataset in datasets:
+                for path in _shard_paths(load_dataset(dataset.directory)):
+                    with open_file(path):
+                        pass
         except (UserError, OSError) as lost:
             raise UserError(
                 f"lost the dataset while reading it: {lost}; once it is available again, run the "
@@ -98,11 +100,12 @@ def explain_dataset_errors(dataset: Dataset) -> Iterator[None]:
             ) from error
         raise
     except tf.errors.DataLossError:
-        for shard in _shards(dataset):
-            for _ in read_records(dataset.path(shard.path)):
+        for path in itertools.chain.from_iterable(map(_shard_paths, datasets)):
+            for _ in read_records(path):
                 pass  # raises UserError at the damaged record
         raise
 
 
-def _shards(dataset: Dataset) -> list[Shard]:
-    return [shard for split in dataset.splits.values() for shard in split.shards]
+def _shard_paths(dataset: Dataset) -> list[str]:
+    splits = dataset.splits.values()
+    return [dataset.path(shard.path) for split in splits for shard in split.shards]

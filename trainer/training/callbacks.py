@@ -13,7 +13,7 @@ import keras
 
 from pipeline.common.progress import Progress
 from trainer.config import TrainingConfig
-from trainer.data.input_pipeline import BatchShape
+from trainer.data.buckets import BatchShape
 from trainer.runs.metrics_writer import MetricsWriter
 from trainer.training.update_figures import UpdateFigures
 

@@ -24,7 +24,7 @@ def open_if_finished(
     transformer: TransformerConfig,
     training: TrainingConfig,
     search: SearchConfig,
-    dataset: Dataset,
+    *datasets: Dataset,
 ) -> bool:
     """Opens a run as training does, if it has a result, and returns whether it is finished.
 
@@ -37,7 +37,7 @@ def open_if_finished(
     if training.dry_run or "TF_CONFIG" in os.environ or not path.exists():
         return False
     with lock_run_directory(training.run_dir):
-        return is_finished(open_run(transformer, training, search, dataset))
+        return is_finished(open_run(transformer, training, search, *datasets))
 
 
 def is_finished(run: Run) -> bool:

@@ -10,7 +10,8 @@ from pipeline.common.progress import format_duration
 from pipeline.common.tables import format_table
 from pipeline.dataset.schema import Dataset
 from trainer.config import TrainingConfig
-from trainer.data.input_pipeline import distribute, steps_per_epoch, training_batches
+from trainer.data.buckets import steps_per_epoch
+from trainer.data.input_pipeline import distribute, training_batches
 from trainer.runs.run_directory import configure_run
 from trainer.runtime.strategy import make_strategy
 from trainer.training.loop import make_training_buckets, prepare_training_model
@@ -21,7 +22,7 @@ def estimate_training(
     transformer: TransformerConfig,
     training: TrainingConfig,
     search: SearchConfig,
-    dataset: Dataset,
+    *datasets: Dataset,
 ) -> str:
     """Makes two updates on the widest bucket, of which the first compiles, and writes nothing.
 
@@ -31,9 +32,9 @@ def estimate_training(
         updates would take.
     """
     strategy = make_strategy()
-    buckets = make_training_buckets(training, dataset, strategy)
+    buckets = make_training_buckets(training, datasets, strategy)
     training_model = prepare_training_model(
-        configure_run(transformer, training, search, dataset), strategy
+        configure_run(transformer, training, search, *datasets), strategy
     )
     widest = max(buckets, key=lambda bucket: max(bucket.shape))
     iterator = iter(distribute(training_batches([widest], seed=training.seed), strategy))  # type: ignore[call-overload]

@@ -1,7 +1,7 @@
 """A training run, from its first or its resumed update to its scores on dev (§5)."""
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import keras
 import tensorflow as tf
@@ -10,15 +10,9 @@ from absl import logging
 from model.config import SearchConfig, TransformerConfig
 from pipeline.dataset.schema import Dataset
 from trainer.config import TrainingConfig
-from trainer.data.input_pipeline import (
-    BatchShape,
-    Bucket,
-    batch_shapes,
-    distribute,
-    make_buckets,
-    steps_per_epoch,
-    training_batches,
-)
+from trainer.data.buckets import Bucket, make_buckets, mix_buckets, steps_per_epoch
+from trainer.data.input_pipeline import batch_buckets, distribute, training_batches
+from trainer.data.mixture import format_mixture
 from trainer.inference.translator import Translator, make_transformer, make_translator
 from trainer.runs.checkpoint_files import Checkpoint
 from trainer.runs.checkpoints import delete_unfinished, restore_latest
@@ -38,6 +32,7 @@ from trainer.training.gradients import LossGradients
 from trainer.training.learning_rate import LearningRateSchedule
 from trainer.training.loss import smoothing_mass
 from trainer.training.optimizer import Adam
+from trainer.training.share_logging import ShareLogging
 from trainer.training.stopping import (
     InputWatchdog,
     StopOnNonFinite,
@@ -52,11 +47,17 @@ def train(
     transformer: TransformerConfig,
     training: TrainingConfig,
     search: SearchConfig,
-    dataset: Dataset,
+    *datasets: Dataset,
 ) -> signal.Signals | None:
     """Trains, averages checkpoints, and scores the average on dev.
 
     Every worker calls it; only the chief writes to the run directory.
+
+    Args:
+        transformer: the architecture.
+        training: how to train, and in which run directory.
+        search: how to translate dev.
+        datasets: those to train on, mixed if several; dev is that of the first.
 
     Returns:
         None if the run is finished; otherwise the signal that stopped it, after saving a
@@ -66,19 +67,22 @@ def train(
         UserError: if the run directory holds another run, or the loss is not finite.
     """
     strategy = make_strategy()
-    buckets = make_training_buckets(training, dataset, strategy)
+    buckets = make_training_buckets(training, datasets, strategy)
+    if len(datasets) > 1:
+        logging.info("%s", format_mixture(datasets, training))
     if not is_chief(strategy):
-        run = open_run(transformer, training, search, dataset, write=False)
-        return _train(run, strategy, buckets, dataset)
+        run = open_run(transformer, training, search, *datasets, write=False)
+        return _train(run, strategy, buckets, datasets[0])
     with lock_run_directory(training.run_dir):
-        run = open_run(transformer, training, search, dataset)
+        run = open_run(transformer, training, search, *datasets)
         delete_unfinished(run.directory)
-        return _train(run, strategy, buckets, dataset)
+        return _train(run, strategy, buckets, datasets[0])
 
 
 def _train(
     run: Run, strategy: tf.distribute.Strategy, buckets: list[Bucket], dataset: Dataset
 ) -> signal.Signals | None:
+    """Trains on `buckets`; dev is that of `dataset`."""
     training = run.training
     if is_finished(run):
         return None
@@ -102,13 +106,13 @@ def _train(
 
 
 def make_training_buckets(
-    training: TrainingConfig, dataset: Dataset, strategy: tf.distribute.Strategy
+    training: TrainingConfig, datasets: Sequence[Dataset], strategy: tf.distribute.Strategy
 ) -> list[Bucket]:
     """Lists the buckets to train on; batches divide into equal parts on all replicas."""
-    tokens_per_batch = training.tokens_per_batch
-    make_buckets(dataset, "dev", tokens_per_batch=tokens_per_batch, parts=1)  # checks dev early
+    tokens = training.tokens_per_batch
+    make_buckets(datasets[0], "dev", tokens_per_batch=tokens, parts=1)  # checks dev early
     parts = strategy.num_replicas_in_sync * training.gradient_accumulation
-    return make_buckets(dataset, "train", tokens_per_batch=tokens_per_batch, parts=parts)
+    return mix_buckets(datasets, training, parts=parts)
 
 
 def prepare_training_model(run: Run, strategy: tf.distribute.Strategy) -> TrainingModel:
@@ -171,13 +175,13 @@ def _fit(
     """Trains up to `train_steps` updates; returns the signal that stopped it before, if any."""
     config, strategy = run.training, training_model.distribute_strategy
     first_step = checkpoint.step if checkpoint else 0
-    shape_of = batch_shapes(buckets, seed=config.seed)
+    bucket_of = batch_buckets(buckets, seed=config.seed)
     stop = StopOnSignal()
     saving = Checkpointing(
         run.directory, config, seconds_before=checkpoint.train_seconds if checkpoint else 0.0
     )
     callbacks: list[keras.callbacks.Callback] = [
-        StopOnNonFinite(config, shape_of),
+        StopOnNonFinite(config, lambda step: bucket_of(step).batch_shape),
         LearningRateSchedule(
             model_dim=run.transformer.model_dim,
             warmup_steps=config.warmup_steps,
@@ -187,7 +191,7 @@ def _fit(
     ]
     if is_chief(strategy):
         recorders = _make_recorders(
-            run, training_model, dataset, translator, first_step=first_step, shape_of=shape_of
+            run, training_model, dataset, translator, first_step=first_step, bucket_of=bucket_of
         )
         callbacks += [*recorders, saving]
     batches = training_batches(buckets, seed=config.seed, first_step=first_step)
@@ -214,18 +218,19 @@ def _make_recorders(
     translator: Translator,
     *,
     first_step: int,
-    shape_of: Callable[[int], BatchShape],
+    bucket_of: Callable[[int], Bucket],
 ) -> list[keras.callbacks.Callback]:
     """Creates the callbacks that write metrics and evaluate on dev."""
     config = run.training
     writer = MetricsWriter(run.directory, first_step)
     model = training_model.transformer
     replicas = training_model.distribute_strategy.num_replicas_in_sync
+    shares = ShareLogging(writer, config, lambda step: bucket_of(step).dataset)
     return [
         MetricsLogging(
             writer,
             config,
-            shape_of,
+            lambda step: bucket_of(step).batch_shape,
             count_flops=lambda shape: update_flops(model.config, model.vocabulary_size, shape),
             peak_flops=replicas * measure_peak(model.compute_dtype),
         ),
@@ -237,6 +242,7 @@ def _make_recorders(
             config,
             past_bleu=read_metric(run.directory, "dev/bleu"),
         ),
+        *([shares] if len(config.dataset_dirs) > 1 else []),
     ]
 
 

@@ -14,7 +14,7 @@ from absl import logging
 
 from pipeline.common.errors import UserError
 from trainer.config import TrainingConfig
-from trainer.data.input_pipeline import BatchShape
+from trainer.data.buckets import BatchShape
 from trainer.runtime.strategy import any_worker
 from trainer.training.callbacks import Logs
 from trainer.training.update_figures import UpdateFigures

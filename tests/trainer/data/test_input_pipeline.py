@@ -11,13 +11,11 @@ import tensorflow as tf
 from pipeline.common.errors import UserError
 from pipeline.dataset.schema import Dataset, Split, parse_example, read_records
 from tests.helpers.datasets import SHAPES
+from trainer.data.buckets import Bucket, make_buckets, steps_per_epoch
 from trainer.data.input_pipeline import (
-    Bucket,
-    batch_shapes,
+    batch_buckets,
     distribute,
     evaluation_batches,
-    make_buckets,
-    steps_per_epoch,
     training_batches,
 )
 
@@ -194,9 +192,9 @@ def uninterrupted(buckets: list[Bucket]) -> list[Arrays]:
 def test_the_shape_of_every_batch_is_known_without_reading_it(
     buckets: list[Bucket], uninterrupted: list[Arrays]
 ) -> None:
-    shape_of = batch_shapes(buckets, seed=5)
+    bucket_of = batch_buckets(buckets, seed=5)
     for step, batch in enumerate(uninterrupted, start=1):
-        assert shape_of(step) == (*batch["source"].shape, batch["target"].shape[1])
+        assert bucket_of(step).batch_shape == (*batch["source"].shape, batch["target"].shape[1])
 
 
 def test_evaluation_sees_every_pair_once_in_order(tiny_dataset: Dataset) -> None:

@@ -2,12 +2,14 @@
 
 import dataclasses
 import json
+import re
 from collections.abc import Callable
 
 import pytest
 
 from model.config import SearchConfig
 from pipeline.dataset.schema import Dataset
+from tests.helpers.datasets import split_in_two
 from tests.helpers.page_parsing import Page
 from trainer.evaluation.result import (
     CorpusScores,
@@ -18,10 +20,11 @@ from trainer.evaluation.result import (
     Significance,
 )
 from trainer.pages.curves import CHARTS
+from trainer.pages.mixture import mixture_table
 from trainer.pages.results import count_training_tokens
 from trainer.pages.run_report import Illustrations, report_page
 from trainer.runs.checkpoints import save_best, save_checkpoint, take_snapshot
-from trainer.runs.run_directory import Run
+from trainer.runs.run_directory import MixedIn, Run
 from trainer.training.train_step import TrainingModel
 
 SAMPLES = [{"source": "a", "reference": "b", "translation": "c"}]
@@ -164,9 +167,32 @@ def test_tokens_are_those_of_the_epochs_trained(run: Run, tiny_dataset: Dataset)
     shards = tiny_dataset.splits["train"].shards
     tokens = sum(shard.source_tokens + shard.target_tokens for shard in shards)
     batches = sum(shard.rows / (200 // sum(shard.shape)) for shard in shards)
-    assert count_training_tokens(run, tiny_dataset, 40) == pytest.approx(tokens * 40 / batches)
+    assert count_training_tokens(run, [tiny_dataset], 40) == pytest.approx(tokens * 40 / batches)
     foreign = dataclasses.replace(tiny_dataset, fingerprint="another")
-    assert count_training_tokens(run, foreign, 40) is None
+    assert count_training_tokens(run, [foreign], 40) is None
+
+
+def test_datasets_of_a_mixture_stand_in_one_table(run: Run, tiny_dataset: Dataset) -> None:
+    training = dataclasses.replace(
+        run.training, dataset_dir="/x/news,/x/captions", dataset_weights=("3", "1")
+    )
+    data = dataclasses.replace(
+        run.data, mixed_in=(MixedIn("rest", "en", "de"),), fingerprint="third"
+    )
+    mixed = dataclasses.replace(run, training=training, data=data)
+    third, rest = split_in_two(tiny_dataset)
+    rows = [{"step": step, "train/target_share/news": share} for step, share in ((1, 0.5), (2, 1))]
+    with (run.directory / "metrics.jsonl").open("a") as file:
+        file.write("\n" + "".join(json.dumps(row) + "\n" for row in rows))
+    table = mixture_table(mixed, [third, rest])
+    cells = [re.sub("<[^>]*>", " ", row).split() for row in table.split("<tr>")[2:]]
+    assert [row[0] for row in cells] == ["news", "captions"]
+    assert cells[0][1:5] == ["en", "→", "de", f"{third.splits['train'].pairs}"]
+    assert cells[0][-2:] == ["75.0%", "75.0%"] and cells[1][-3:] == ["1.00", "25.0%", "–"]
+    assert mixture_table(run, [tiny_dataset]) == ""
+    both = count_training_tokens(mixed, [third, rest], 40)
+    assert both is not None and both > 0
+    assert count_training_tokens(mixed, [third], 40) is None
 
 
 def test_all_test_sets_stand_in_one_table(run: Run, report: Report) -> None:

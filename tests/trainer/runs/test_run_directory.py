@@ -85,6 +85,7 @@ def make_training(tmp_path: Path, **changes: Any) -> TrainingConfig:
         "deterministic": True,
         "dry_run": True,
         "device": "cpu",
+        "dataset_weights": ("2",),
     }
     return TrainingConfig(**{**values, **changes})
 
@@ -99,7 +100,8 @@ def start(tmp_path: Path, dataset: Dataset, **changes: Any) -> Run:
 def test_the_sample_values_differ_from_every_default(tmp_path: Path) -> None:
     for config in (TRANSFORMER, make_training(tmp_path), SEARCH):
         for field in dataclasses.fields(config):
-            assert getattr(config, field.name) != field.default, field.name
+            if field.name != "dataset_temperature":  # excluded by weights
+                assert getattr(config, field.name) != field.default, field.name
 
 
 def test_a_worker_that_does_not_write_leaves_the_directory_alone(
@@ -189,7 +191,7 @@ def test_run_json_holds_the_configuration_and_the_data(
     vocabulary = dataclasses.asdict(tiny_dataset.vocabularies["source"])
     assert json.loads((tmp_path / "run" / "run.json").read_text("utf-8")) == {
         "transformer": dataclasses.asdict(TRANSFORMER),
-        "training": dataclasses.asdict(make_training(tmp_path)),
+        "training": dataclasses.asdict(make_training(tmp_path)) | {"dataset_weights": ["2"]},
         "search": dataclasses.asdict(SEARCH),
         "data": {
             "fingerprint": tiny_dataset.fingerprint,
@@ -197,6 +199,7 @@ def test_run_json_holds_the_configuration_and_the_data(
             "target_language": "de",
             "vocabularies": {"source": vocabulary, "target": vocabulary},
             "filled": "mean of both sides",
+            "mixed_in": [],
         },
     }
 
@@ -290,6 +293,7 @@ def test_a_resumed_run_may_change_what_does_not_alter_its_course(
         ({"adam_epsilon": 1e-9}, "--adam_epsilon was 1e-08, now 1e-09"),
         ({"label_smoothing": 0.0}, "--label_smoothing was 0.2, now 0.0"),
         ({"seed": 4}, "--seed was 3, now 4"),
+        ({"dataset_weights": ("3",)}, "--dataset_weights was ('2',), now ('3',)"),
         ({"mixed_precision": "none"}, "--mixed_precision was 'bfloat16', now 'none'"),
     ],
 )
@@ -333,6 +337,33 @@ def test_a_resumed_run_may_search_otherwise(tmp_path: Path, tiny_dataset: Datase
     changed = dataclasses.replace(SEARCH, beam_size=8)
     open_run(TRANSFORMER, make_training(tmp_path), changed, tiny_dataset)
     assert load_run(tmp_path / "run").search == changed
+
+
+def test_a_run_records_every_dataset_of_a_mixture(tmp_path: Path, tiny_dataset: Dataset) -> None:
+    french = dataclasses.replace(tiny_dataset, fingerprint="f00", target_language="fr")
+    mixed: dict[str, Any] = {"dataset_dir": "a,/b", "dataset_weights": ("3", "1")}
+    training = make_training(tmp_path, **mixed)
+    run = open_run(TRANSFORMER, training, SEARCH, tiny_dataset, french)
+    (run.directory / "checkpoints").mkdir()
+    recorded = load_run(run.directory)
+    assert recorded == run
+    assert recorded.training.dataset_dirs == (f"{Path.cwd()}/a", "/b")
+    assert recorded.data.fingerprints == [tiny_dataset.fingerprint, "f00"]
+    assert recorded.data.languages == [("en", "de"), ("en", "fr")]
+    assert "--dataset_weights=3,1\n" in (run.directory / "flags.txt").read_text()
+    open_run(TRANSFORMER, training, SEARCH, tiny_dataset, french)
+    with pytest.raises(UserError, match="was replaced: .*a,/b is not what the run was trained on"):
+        open_run(TRANSFORMER, training, SEARCH, french, tiny_dataset)
+
+
+def test_a_run_of_before_mixtures_is_read(tmp_path: Path, tiny_dataset: Dataset) -> None:
+    run = start(tmp_path, tiny_dataset, dataset_weights=())
+    values = json.loads((run.directory / "run.json").read_text())
+    del values["data"]["mixed_in"]
+    for name in ("dataset_weights", "dataset_temperature"):
+        del values["training"][name]
+    (run.directory / "run.json").write_text(json.dumps(values))
+    assert load_run(run.directory) == run
 
 
 def test_a_resumed_run_on_other_data_is_refused(tmp_path: Path, tiny_dataset: Dataset) -> None:

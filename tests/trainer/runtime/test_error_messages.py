@@ -8,7 +8,8 @@ import tensorflow as tf
 from pipeline.common.errors import UserError
 from pipeline.dataset.schema import Dataset, load_dataset
 from trainer.config import TrainingConfig
-from trainer.data.input_pipeline import evaluation_batches, make_buckets, training_batches
+from trainer.data.buckets import make_buckets
+from trainer.data.input_pipeline import evaluation_batches, training_batches
 from trainer.runtime.error_messages import explain_dataset_errors, explain_training_errors
 
 TRAINING = TrainingConfig(run_dir="runs/a", tokens_per_batch=777, gradient_accumulation=3)

@@ -8,7 +8,8 @@ import pytest
 from model.config import SearchConfig, TransformerConfig
 from pipeline.dataset.schema import PADDING_ID, Dataset
 from trainer.config import TrainingConfig
-from trainer.data.input_pipeline import make_buckets, training_batches
+from trainer.data.buckets import make_buckets
+from trainer.data.input_pipeline import training_batches
 from trainer.training import dry_run
 
 
