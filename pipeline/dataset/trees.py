@@ -8,12 +8,14 @@ The words are the source of a pair and the symbols its target. A symbol opens a 
 it, or stands for a word as its part-of-speech tag; it has no space, so it is one subword.
 """
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 TREES = "trees"  # the target language of a dataset whose targets are symbols
 UNKNOWN_TAG = "XX"  # a word without a tag, or with one that is not in the vocabulary
 WRAPPER = "TOP"  # label of a root that only joins several trees; scores ignore it
+_PART = re.compile(r"(\([^ ()]+)(?: ([^ ()]+)\))?|(\))")  # a bracket, or a tag with its word
 _ESCAPED = str.maketrans({"(": "-LRB-", ")": "-RRB-"})
 
 
@@ -73,6 +75,28 @@ def join(symbols: str, words: str) -> Tree:
     tree = Tree(*(tuple(side.split(" ")) if side else () for side in (symbols, words)))
     if not is_valid(tree.symbols, len(tree.words)):
         raise ValueError(f"Received {symbols!r}; expected one tree over {len(tree.words)} words.")
+    return tree
+
+
+def parse(brackets: str) -> Tree:
+    """Returns the tree that `Tree.brackets` wrote.
+
+    Raises:
+        ValueError: the text is not such a tree.
+    """
+    symbols, words, open_labels = [], [], []
+    for opening, word, closing in _PART.findall(brackets):
+        if closing:
+            symbols.append(f"){open_labels.pop()}" if open_labels else ")")
+        elif word:
+            symbols.append(opening[1:])
+            words.append(word)
+        else:
+            symbols.append(opening)
+            open_labels.append(opening[1:])
+    tree = Tree(tuple(symbols), tuple(words))
+    if not is_valid(symbols, len(words)) or tree.brackets() != brackets:
+        raise ValueError(f"Received {brackets!r}; expected a tree such as (NP (DT The) (NN dog)).")
     return tree
 
 

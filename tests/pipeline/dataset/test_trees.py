@@ -1,6 +1,6 @@
 import pytest
 
-from pipeline.dataset.trees import Tree, is_valid, join
+from pipeline.dataset.trees import Tree, is_valid, join, parse
 
 SYMBOLS = "(S (NP DT NN )NP (VP VBZ )VP . )S"
 WORDS = "The dog sleeps ."
@@ -38,3 +38,24 @@ def test_what_is_not_one_tree_over_the_words_is_refused(symbols: str, words: str
     assert not is_valid(symbols.split(), len(words.split()))
     with pytest.raises(ValueError, match="expected one tree over"):
         join(symbols, words)
+
+
+def test_a_bracketed_tree_is_read_again() -> None:
+    assert parse(BRACKETS) == join(SYMBOLS, WORDS)
+    assert parse("(NN dog)") == join("NN", "dog")
+    assert parse("(X (-LRB- -LRB-) (TOP (`` ``)))").symbols == (
+        "(X",
+        "-LRB-",
+        "(TOP",
+        "``",
+        ")TOP",
+        ")X",
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["(S (NN a)", "(S (NN a)))", "(S )", "a", "(NN a) (NN b)", "(S (NN a) b)"]
+)
+def test_what_is_not_a_bracketed_tree_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="expected a tree such as"):
+        parse(text)
