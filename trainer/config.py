@@ -4,7 +4,11 @@ import dataclasses
 from fractions import Fraction
 from typing import Literal
 
+from pipeline.common import storage
 from pipeline.common.settings import as_flags, require, require_choice, require_range, setting
+
+# Parts of a model that can be frozen. The embedding is also the map to logits (§3.4).
+PARTS = ("embedding", "encoder", "decoder")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +40,21 @@ class TrainingConfig:
         "runs/base",
         "Run directory: checkpoints, TensorBoard, metrics.jsonl. An interrupted run continues.",
         may_change=True,
+    )
+    init_from: str = setting(
+        "",
+        "Run directory whose weights a new run starts from. Architecture and search settings are "
+        "that run's, unless given; optimizer and learning-rate schedule start afresh.",
+    )
+    init_checkpoint: str = setting(
+        "auto",
+        "Weights of init_from: averaged, best (by dev BLEU), last, a step, or auto: averaged if it "
+        "exists, else last.",
+    )
+    freeze: tuple[str, ...] = setting(
+        (),
+        "Parts that keep the weights of init_from: embedding (also the map to logits), encoder, "
+        "decoder.",
     )
     train_steps: int = setting(100_000, "Total number of training updates (§5.2).", may_change=True)
     tokens_per_batch: int = setting(
@@ -199,6 +218,7 @@ class TrainingConfig:
             as_flags(self, "average_checkpoints", "keep_checkpoints"),
         )
         self._check_mixture()
+        self._check_initialization()
 
     def _check_mixture(self) -> None:
         directories, weights = self.dataset_dirs, self.dataset_weights
@@ -220,6 +240,25 @@ class TrainingConfig:
             "weights or a temperature, not both",
             as_flags(self, "dataset_weights", "dataset_temperature"),
         )
+
+    def _check_initialization(self) -> None:
+        require(
+            not storage.is_url(self.init_from),
+            "a folder of a file system; copy the run there beforehand",
+            as_flags(self, "init_from"),
+        )
+        require(
+            bool(self.init_from) or (self.init_checkpoint == "auto" and not self.freeze),
+            "init_from, the run whose weights to start from",
+            as_flags(self, "init_checkpoint", "freeze"),
+        )
+        frozen = tuple(part for part in PARTS if part in self.freeze)
+        require(
+            {*self.freeze} <= {*PARTS} and frozen != PARTS,
+            "some of embedding, encoder and decoder, but not all",
+            as_flags(self, "freeze"),
+        )
+        object.__setattr__(self, "freeze", frozen)
 
     @property
     def dataset_dirs(self) -> tuple[str, ...]:

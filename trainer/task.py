@@ -21,6 +21,7 @@ from pipeline.common import cli
 from pipeline.common.errors import TO_CONTINUE
 from trainer.config import TrainingConfig
 from trainer.data.mixture import load_datasets
+from trainer.runs.inherited_settings import read_model_flags
 from trainer.runtime.startup import start_tensorflow
 from trainer.training.completion import format_result, open_if_finished
 
@@ -30,8 +31,7 @@ _KILLED = 128  # plus the number of a signal: the exit code of a command that it
 def main(_: list[str]) -> int:
     """Reads the flags, trains, prints the result, and returns the exit code."""
     training = cli.config_from_flags(TrainingConfig)
-    transformer = cli.config_from_flags(TransformerConfig)
-    search = cli.config_from_flags(SearchConfig)
+    transformer, search = read_model_flags(training)
     datasets = load_datasets(training.dataset_dirs)
     if open_if_finished(transformer, training, search, *datasets):
         print(format_result(training.run_dir))

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from trainer.config import TrainingConfig
 from trainer.data.buckets import BatchShape
-from trainer.runs.checkpoints import list_checkpoints
+from trainer.runs.checkpoint_files import list_checkpoints
 from trainer.runs.metrics_writer import MetricsWriter
 from trainer.training.call_plan import Call
 from trainer.training.callbacks import MetricsLogging

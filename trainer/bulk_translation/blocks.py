@@ -18,6 +18,7 @@ from pipeline.common import storage
 from pipeline.common.errors import UserError
 from pipeline.corpora.spans import Span, cut_aligned_chunks, decode_lines
 from trainer.config import TrainedModels
+from trainer.runs.checkpoint_files import find_checkpoint
 from trainer.runs.run_directory import load_run
 from trainer.runtime.startup import start_tensorflow
 
@@ -74,7 +75,6 @@ class Model:
         """Returns a digest of what determines translations: the weights and the search."""
         start_tensorflow(for_search=True)
         from trainer.exporters.saved_model import find_fingerprint
-        from trainer.runs.checkpoints import find_checkpoint
 
         if self.saved_model:
             return hashlib.sha256(find_fingerprint(self.saved_model).read_bytes()).digest()

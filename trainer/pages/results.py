@@ -11,7 +11,7 @@ from trainer.data.mixture import passes_per_epoch
 from trainer.evaluation.result import EvaluationResult, format_interval, format_words, read_result
 from trainer.pages.charts import short
 from trainer.pages.html import escape, fold, table
-from trainer.runs.checkpoints import list_checkpoints
+from trainer.runs.checkpoint_files import list_checkpoints
 from trainer.runs.metrics_log import read_metrics
 from trainer.runs.run_directory import Run
 from trainer.training.completion import read_training_result

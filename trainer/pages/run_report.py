@@ -19,7 +19,7 @@ from trainer.pages.results import (
     read_results,
     read_training,
 )
-from trainer.runs.checkpoints import list_best, list_checkpoints
+from trainer.runs.checkpoint_files import list_best, list_checkpoints
 from trainer.runs.metrics_log import read_metrics
 from trainer.runs.run_directory import Run
 

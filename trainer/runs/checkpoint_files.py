@@ -1,4 +1,10 @@
-"""One checkpoint on disk, in NumPy's file format.
+"""Checkpoints of a run on disk: the state to resume from, and weights worth keeping.
+
+    run_dir/checkpoints/step-00001000/  weights and state; resuming uses the newest
+            best/step-00000800/         weights only: the best by dev BLEU
+            averaged/                   weights only: the result of the run
+
+Each is a folder, in NumPy's file format:
 
     step-00001000/weights.npz     one array per variable, by its path
                   state.npz       optimizer and random state; absent if not meant for resuming
@@ -133,6 +139,46 @@ def list_folder(folder: Path) -> list[Checkpoint]:
         except UserError as error:
             logging.warning("skipped: %s", error)
     return checkpoints
+
+
+def list_checkpoints(run_dir: Path) -> list[Checkpoint]:
+    """Lists the run's checkpoints, oldest first; skips those with a damaged checkpoint.json."""
+    return list_folder(run_dir / "checkpoints")
+
+
+def list_best(run_dir: Path) -> list[Checkpoint]:
+    """Lists the saved best weights by dev BLEU, best first."""
+    saved = list_folder(run_dir / "best")
+    return sorted(saved, key=lambda checkpoint: (-(checkpoint.bleu or 0.0), checkpoint.step))
+
+
+def find_checkpoint(run_dir: Path, name: str, *, flag: str = "--checkpoint") -> Checkpoint:
+    """Finds a checkpoint by name.
+
+    Args:
+        run_dir: the run.
+        name: "averaged", "best", "last", a step, or "auto": averaged if it exists, else last.
+        flag: that gave the name, for the error message.
+
+    Raises:
+        UserError: if the run has no such checkpoint.
+    """
+    averaged = run_dir / "averaged"
+    checkpoints, best = list_checkpoints(run_dir), list_best(run_dir)
+    if name in ("averaged", "auto") and averaged.is_dir():
+        return read_checkpoint(averaged)
+    if name == "best" and best:
+        return best[0]
+    if name in ("last", "auto") and checkpoints:
+        return checkpoints[-1]
+    for checkpoint in checkpoints:
+        if name == str(checkpoint.step):
+            return checkpoint
+    steps = ", ".join(str(checkpoint.step) for checkpoint in checkpoints) or "none"
+    raise UserError(
+        f"no checkpoint {name!r} in {run_dir} (steps there: {steps}); "
+        f"train with python -m trainer.task, or set another {flag}"
+    )
 
 
 def _damaged(path: Path, error: Exception) -> UserError:

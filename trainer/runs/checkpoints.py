@@ -1,9 +1,4 @@
-"""Checkpoints of a run: the state to resume from, and weights worth keeping.
-
-run_dir/checkpoints/step-00001000/  weights and state; resuming uses the newest
-        best/step-00000800/         weights only: the best by dev BLEU
-        averaged/                   weights only: the result of the run
-"""
+"""Checkpoints of a model: saved from its variables, restored into them, averaged."""
 
 import shutil
 from collections.abc import Mapping, Sequence
@@ -20,9 +15,9 @@ from trainer.runs.checkpoint_files import (
     Arrays,
     Checkpoint,
     delete_checkpoint,
-    list_folder,
+    list_best,
+    list_checkpoints,
     read_arrays,
-    read_checkpoint,
     unfinished,
     write_checkpoint,
 )
@@ -42,8 +37,13 @@ class Snapshot(NamedTuple):
 
 def take_snapshot(training_model: keras.Model) -> Snapshot:
     """Copies the weights and the state of a training model from its devices."""
-    weights, state = _weights(training_model.transformer), _state(training_model)
-    return Snapshot(_to_arrays(weights), _to_arrays(state))
+    weights, state = take_weights(training_model.transformer), _state(training_model)
+    return Snapshot(weights, _to_arrays(state))
+
+
+def take_weights(transformer: Transformer) -> Arrays:
+    """Copies the weights of a model, by variable."""
+    return _to_arrays(_weights(transformer))
 
 
 def save_checkpoint(
@@ -77,20 +77,9 @@ def save_best(
     if len(better) >= keep and bleu <= (better[keep - 1].bleu or 0.0):
         return
     best = Checkpoint(run_dir / "best" / f"step-{step:08d}", step, train_seconds=0.0, bleu=bleu)
-    write_checkpoint(best, _to_arrays(_weights(transformer)))
+    write_checkpoint(best, take_weights(transformer))
     for old in list_best(run_dir)[keep:]:
         delete_checkpoint(old)
-
-
-def list_best(run_dir: Path) -> list[Checkpoint]:
-    """Lists the saved best weights by dev BLEU, best first."""
-    saved = list_folder(run_dir / "best")
-    return sorted(saved, key=lambda checkpoint: (-(checkpoint.bleu or 0.0), checkpoint.step))
-
-
-def list_checkpoints(run_dir: Path) -> list[Checkpoint]:
-    """Lists the run's checkpoints, oldest first; skips those with a damaged checkpoint.json."""
-    return list_folder(run_dir / "checkpoints")
 
 
 def restore_latest(run_dir: Path, training_model: keras.Model) -> Checkpoint | None:
@@ -178,34 +167,6 @@ def save_averaged(
     )
     write_checkpoint(averaged, weights)
     return averaged
-
-
-def find_checkpoint(run_dir: Path, name: str) -> Checkpoint:
-    """Finds a checkpoint by name.
-
-    Args:
-        run_dir: the run.
-        name: "averaged", "best", "last", a step, or "auto": averaged if it exists, else last.
-
-    Raises:
-        UserError: if the run has no such checkpoint.
-    """
-    averaged = run_dir / "averaged"
-    checkpoints, best = list_checkpoints(run_dir), list_best(run_dir)
-    if name in ("averaged", "auto") and averaged.is_dir():
-        return read_checkpoint(averaged)
-    if name == "best" and best:
-        return best[0]
-    if name in ("last", "auto") and checkpoints:
-        return checkpoints[-1]
-    for checkpoint in checkpoints:
-        if name == str(checkpoint.step):
-            return checkpoint
-    steps = ", ".join(str(checkpoint.step) for checkpoint in checkpoints) or "none"
-    raise UserError(
-        f"no checkpoint {name!r} in {run_dir} (steps there: {steps}); "
-        "train with python -m trainer.task, or set another --checkpoint"
-    )
 
 
 def _weights(transformer: Transformer) -> dict[str, keras.Variable]:

@@ -22,7 +22,8 @@ class MetricsWriter:
     def __init__(self, run_dir: Path, first_step: int) -> None:
         """Prepares both for a session that continues after `first_step` updates."""
         self._run_dir = run_dir
-        drop_rows_after(run_dir, first_step)
+        # Before the first update there is at most an evaluation, which is then made again.
+        drop_rows_after(run_dir, first_step or -1)
         self._summaries = tf.summary.create_file_writer(str(run_dir / "tensorboard"))
 
     def write(self, step: int, values: dict[str, float]) -> None:

@@ -17,9 +17,11 @@ from typing import Any
 from model.config import SearchConfig, TransformerConfig
 from pipeline.common import lock, storage
 from pipeline.common.errors import UserError
+from pipeline.common.settings import as_flags
 from pipeline.common.storage import write_atomically
 from pipeline.dataset.schema import Dataset, Vocabulary
 from trainer.config import TrainingConfig
+from trainer.runs.origin import Origin, find_origin
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,6 +71,7 @@ class Run:
     directory: the run directory.
     transformer, training, search: the resolved flags.
     data: the dataset it is trained on.
+    origin: the checkpoint that its training started from, if not from new weights.
     """
 
     directory: Path
@@ -76,6 +79,7 @@ class Run:
     training: TrainingConfig
     search: SearchConfig
     data: TrainingData
+    origin: Origin | None = None
 
     def subwords_path(self, side: str) -> Path:
         """Returns the run's own copy of the subwords of a side, "source" or "target"."""
@@ -100,13 +104,13 @@ def open_run(
 
     Raises:
         UserError: if the directory holds a run of another configuration or on other data that has
-            saved a checkpoint.
+            saved a checkpoint; or the checkpoint to start from does not exist.
     """
     run = configure_run(transformer, training, search, *datasets)
     directory = run.directory
-    saved = (directory / name for name in ("checkpoints", "best", "averaged"))
-    if (directory / "run.json").exists() and any(path.exists() for path in saved):
+    if has_begun(directory):
         _check_same(load_run(directory), run)
+    run = add_origin(run)
     if write:
         _make_folder(directory)
         # Written first, so that an interrupted start is still recognised as a run.
@@ -119,6 +123,24 @@ def open_run(
             write_atomically(str(run.subwords_path(side)), subwords)
         write_atomically(str(directory / "flags.txt"), _flagfile(run).encode())
     return run
+
+
+def has_begun(run_dir: str | Path) -> bool:
+    """Returns whether a directory holds a run that has saved weights, so must be continued."""
+    directory = Path(run_dir)
+    saved = (directory / name for name in ("checkpoints", "best", "averaged"))
+    return (directory / "run.json").exists() and any(path.exists() for path in saved)
+
+
+def add_origin(run: Run) -> Run:
+    """Adds the checkpoint that the run starts from, or, once it has begun, that it started from.
+
+    Raises:
+        UserError: a new run's --init_from has no such checkpoint.
+    """
+    if has_begun(run.directory):
+        return dataclasses.replace(run, origin=load_run(run.directory).origin)
+    return dataclasses.replace(run, origin=find_origin(run.training))
 
 
 @contextlib.contextmanager
@@ -144,13 +166,14 @@ def configure_run(
 ) -> Run:
     """Returns the run that these settings describe, whether or not it exists.
 
-    Local datasets are recorded by absolute paths, so that commands find them from any directory.
+    Local paths are recorded as absolute ones, so that commands find them from any directory.
     """
     directories = [
         directory if storage.is_url(directory) else str(Path(directory).absolute())
         for directory in training.dataset_dirs
     ]
-    training = dataclasses.replace(training, dataset_dir=",".join(directories))
+    origin = training.init_from and str(Path(training.init_from).absolute())
+    training = dataclasses.replace(training, dataset_dir=",".join(directories), init_from=origin)
     first, *others = datasets
     data = TrainingData(
         fingerprint=first.fingerprint,
@@ -187,6 +210,7 @@ def load_run(directory: str | Path) -> Run:
             training=TrainingConfig(**_with_tuples(values["training"])),
             search=SearchConfig(**values["search"]),
             data=_parse_data(values["data"]),
+            origin=Origin(**values["origin"]) if values.get("origin") else None,
         )
     except (TypeError, ValueError, KeyError) as error:
         raise UserError(
@@ -265,14 +289,8 @@ def _with_tuples(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _flagfile(run: Run) -> str:
-    configs = (run.training, run.transformer, run.search)
-    values = [pair for config in configs for pair in dataclasses.asdict(config).items()]
-    return "# The resolved flags of this run.\n" + "".join(
-        f"--{name}={_as_text(value)}\n" for name, value in values
-    )
-
-
-def _as_text(value: Any) -> str:
-    if isinstance(value, tuple):
-        return ",".join(value)
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    lines = ["# The resolved flags of this run."]
+    for config in (run.training, run.transformer, run.search):
+        names = [field.name for field in dataclasses.fields(config)]
+        lines += [as_flags(config, name) for name in names if getattr(config, name) is not None]
+    return "".join(f"{line}\n" for line in lines)

@@ -6,8 +6,8 @@ from typing import NamedTuple
 from absl import logging
 
 from trainer.config import TrainingConfig
-from trainer.runs.checkpoint_files import Arrays, Checkpoint
-from trainer.runs.checkpoints import list_best, list_checkpoints, mean_weights
+from trainer.runs.checkpoint_files import Arrays, Checkpoint, list_best, list_checkpoints
+from trainer.runs.checkpoints import mean_weights, take_weights
 from trainer.runs.run_directory import Run
 from trainer.training.train_step import TrainingModel
 
@@ -49,8 +49,8 @@ def make_candidates(run: Run, training_model: TrainingModel) -> Iterator[Candida
     if "last" in wanted:
         yield _average("last", regular[-config.average_checkpoints :])
     if "ema" in wanted and config.ema_decay:
-        variables = training_model.transformer.trainable_variables
-        yield Candidate("ema", training_model.optimizer.averaged_weights(variables), ())
+        averages = training_model.optimizer.averaged_weights(training_model.gradients.variables)
+        yield Candidate("ema", take_weights(training_model.transformer) | averages, ())
     if "none" in wanted:
         yield _average("none", saved[-1:])
 

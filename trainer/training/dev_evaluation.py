@@ -14,7 +14,7 @@ from trainer.inference.translator import Translator
 from trainer.runs.checkpoints import save_best
 from trainer.runs.metrics_writer import MetricsWriter
 from trainer.runs.run_directory import Run
-from trainer.training.callbacks import StepCallback
+from trainer.training.callbacks import Logs, StepCallback
 from trainer.training.completion import count_since_best, should_stop_early
 
 _SAMPLES = 5  # sentences
@@ -53,6 +53,11 @@ class DevEvaluation(StepCallback):
         self._run_dir = run_dir
         self._config = config
         self._bleu = list(past_bleu)
+
+    def on_train_begin(self, logs: Logs = None) -> None:
+        """Evaluates the weights of another run before the first update."""
+        if self._config.init_from and self.step == 0:
+            self.after_call()
 
     def after_call(self) -> None:
         """Evaluates every `eval_every_steps` updates."""

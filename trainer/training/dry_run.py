@@ -1,5 +1,6 @@
 """The dry run: whether training fits into memory, and how long it would take."""
 
+import math
 import resource
 import time
 
@@ -12,8 +13,9 @@ from pipeline.dataset.schema import Dataset
 from trainer.config import TrainingConfig
 from trainer.data.buckets import steps_per_epoch
 from trainer.data.input_pipeline import distribute, training_batches
-from trainer.runs.run_directory import configure_run
+from trainer.runs.run_directory import add_origin, configure_run, has_begun
 from trainer.runtime.strategy import make_strategy
+from trainer.training.initialization import start_from_origin
 from trainer.training.loop import make_training_buckets, prepare_training_model
 from trainer.training.memory import Memory, estimate_memory
 
@@ -27,36 +29,41 @@ def estimate_training(
     """Makes two updates on the widest bucket, of which the first compiles, and writes nothing.
 
     Returns:
-        One line each for: number of parameters; shape of the batch; peak memory, GiB; memory of a
-        device by formula; source and target tokens per second; and the time that `train_steps`
-        updates would take.
+        One line each for: number of parameters; the run that they come from, if any; shape of the
+        batch; peak memory, GiB; memory of a device by formula; source and target tokens per second;
+        and the time that `train_steps` updates would take.
     """
     strategy = make_strategy()
     buckets = make_training_buckets(training, datasets, strategy)
-    training_model = prepare_training_model(
-        configure_run(transformer, training, search, *datasets), strategy
-    )
+    run = add_origin(configure_run(transformer, training, search, *datasets))
+    training_model = prepare_training_model(run, strategy)
+    starts = run.origin and not has_begun(run.directory)
+    weights = {"weights": start_from_origin(run, training_model, datasets[0])} if starts else {}
     widest = max(buckets, key=lambda bucket: max(bucket.shape))
     iterator = iter(distribute(training_batches([widest], seed=training.seed), strategy))  # type: ignore[call-overload]
     for _ in range(2):
-        start = time.monotonic()
+        began = time.monotonic()
         training_model.train_on_next(iterator)
         (figures,) = training_model.read_figures()
-        seconds = time.monotonic() - start
+        seconds = time.monotonic() - began
     tokens = figures.source_tokens + figures.target_tokens
     epochs = training.train_steps / steps_per_epoch(buckets)
     source, target = widest.shape
     model = training_model.transformer
+    trained = sum(math.prod(weight.shape) for weight in training_model.gradients.variables)
+    frozen = f", {model.count_params() - trained:,} of them frozen" if training.freeze else ""
     estimate = estimate_memory(
         transformer,
         training,
         (widest.batch_size, source, target),
         parameters=model.count_params(),
+        trained=trained,
         vocabulary_size=model.vocabulary_size,
         replicas=strategy.num_replicas_in_sync,
     )
     rows = {
-        "parameters": f"{model.count_params():,}",
+        "parameters": f"{model.count_params():,}{frozen}",
+        **weights,
         "batch": f"{widest.batch_size} rows of {source} × {target} tokens on "
         f"{strategy.num_replicas_in_sync} replica(s) in {training.gradient_accumulation} "
         f"part(s); the widest of {len(buckets)} buckets",

@@ -9,7 +9,8 @@ from pipeline.common.progress import format_duration
 from pipeline.common.storage import write_atomically
 from pipeline.dataset.schema import Dataset
 from trainer.inference.translator import Translator
-from trainer.runs.checkpoints import assign_weights, list_checkpoints, save_averaged
+from trainer.runs.checkpoint_files import list_checkpoints
+from trainer.runs.checkpoints import assign_weights, save_averaged
 from trainer.runs.run_directory import Run
 from trainer.training.averaging import Candidate, make_candidates, warn_of_average
 from trainer.training.completion import RESULT_FILE, requested_average

@@ -1,5 +1,8 @@
 """Loss and gradients of one replica's share of a batch, computed in equal parts (§5)."""
 
+from collections.abc import Collection
+
+import keras
 import tensorflow as tf
 
 from model.transformer import Transformer
@@ -19,6 +22,10 @@ class LossGradients:
             memory.
         parts_at_once: equal parts of each of these that are computed in parallel: processor cores
             that share operations wait for one another, and cores with a part each do not.
+        freeze: parts of the model that are not trained, of `trainer.config.PARTS`.
+
+    Attributes:
+        variables: the weights that are trained, in the order of the gradients.
     """
 
     def __init__(
@@ -28,8 +35,14 @@ class LossGradients:
         label_smoothing: float,
         gradient_accumulation: int = 1,
         parts_at_once: int = 1,
+        freeze: Collection[str] = (),
     ) -> None:
         self.transformer = transformer
+        self.variables = [
+            variable
+            for variable in transformer.trainable_variables
+            if part_of(variable) not in freeze
+        ]
         self.label_smoothing = label_smoothing
         self.parts = gradient_accumulation * parts_at_once
         self.parts_at_once = parts_at_once
@@ -63,8 +76,7 @@ class LossGradients:
             of_part = self._differentiate(batch, target_tokens, scale)
             return [part + 1, *tf.nest.map_structure(tf.add, (losses, gradients), of_part)]
 
-        variables = self.transformer.trainable_variables
-        zeros = [tf.zeros(variable.shape, tf.float32) for variable in variables]
+        zeros = [tf.zeros(variable.shape, tf.float32) for variable in self.variables]
         _, losses, gradients = tf.while_loop(
             lambda part, *_: part < self.parts,
             add_part,
@@ -83,7 +95,9 @@ class LossGradients:
     def _differentiate(
         self, data: Batch, target_tokens: tf.Tensor, scale: tf.Tensor | None
     ) -> tuple[tf.Tensor, Gradients]:
-        with tf.GradientTape() as tape:
+        # Watching only what is trained: nothing is propagated back into frozen layers.
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch([variable.value for variable in self.variables])
             states = self.transformer.decode(data["source"], data["target"], training=True)
             loss, nll = cross_entropy(
                 states,
@@ -93,5 +107,11 @@ class LossGradients:
             )
             loss = loss / target_tokens
             scaled = loss if scale is None else loss * scale
-        gradients = tape.gradient(scaled, self.transformer.trainable_variables)
+        gradients = tape.gradient(scaled, self.variables)
         return tf.stack([loss, nll / target_tokens]), [tf.convert_to_tensor(g) for g in gradients]
+
+
+def part_of(variable: keras.Variable) -> str:
+    """Returns the part of the model, of `trainer.config.PARTS`, that a weight belongs to."""
+    layer = variable.path.split("/")[1]
+    return layer if layer in ("encoder", "decoder") else "embedding"

@@ -29,6 +29,7 @@ from trainer.training.dev_evaluation import DevEvaluation, evaluate_dev, show_sa
 from trainer.training.finalize import finish
 from trainer.training.flops import measure_peak, update_flops
 from trainer.training.gradients import LossGradients
+from trainer.training.initialization import start_from_origin
 from trainer.training.learning_rate import LearningRateSchedule
 from trainer.training.loss import smoothing_mass
 from trainer.training.optimizer import Adam
@@ -88,6 +89,8 @@ def _train(
         return None
     training_model = prepare_training_model(run, strategy)
     checkpoint = restore_latest(run.directory, training_model)
+    if run.origin and not checkpoint:
+        logging.info("weights: %s", start_from_origin(run, training_model, dataset))
     first_step = checkpoint.step if checkpoint else 0
     require_same_step(strategy, first_step)
     training_model.offset_dropout_seeds()
@@ -149,6 +152,7 @@ def make_training_model(run: Run, *, parts_at_once: int | None = None) -> Traini
         ),
         gradient_accumulation=config.gradient_accumulation,
         parts_at_once=parts_at_once,
+        freeze=config.freeze,
     )
     training_model = TrainingModel(
         transformer,
@@ -158,7 +162,7 @@ def make_training_model(run: Run, *, parts_at_once: int | None = None) -> Traini
         xla=xla,
     )
     optimizer = Adam(config, masked=xla)
-    optimizer.build(training_model.transformer.trainable_variables)
+    optimizer.build(gradients.variables)
     # TrainingModel itself compiles the step and scales the loss.
     training_model.compile(optimizer=optimizer, jit_compile=False, auto_scale_loss=False)
     return training_model

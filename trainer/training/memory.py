@@ -40,18 +40,21 @@ def estimate_memory(
     batch_shape: BatchShape,
     *,
     parameters: int,
+    trained: int | None = None,
     vocabulary_size: int,
     replicas: int = 1,
 ) -> Memory:
     """Estimates the memory of an update compiled by XLA, which keeps what gradients read.
 
-    Without XLA each operation's result is an array of its own, so activations are larger.
+    Without XLA each operation's result is an array of its own, so activations are larger. Frozen
+    parts count with the activations that training them would keep.
 
     Args:
         transformer: the architecture.
         training: precision, accumulation and moving average.
         batch_shape: rows B, source length S and target length T of the global batch, tokens.
-        parameters: trainable weights of the model.
+        parameters: weights of the model.
+        trained: those that are not frozen; by default all.
         vocabulary_size: V.
         replicas: devices that share the batch.
     """
@@ -60,11 +63,12 @@ def estimate_memory(
     part = (-(-rows // (replicas * training.gradient_accumulation)), source, target)
     copies = compute if compute < _FLOAT32 else 0
     moments = 2 + (training.ema_decay > 0)
+    trained = parameters if trained is None else trained
     accumulated = 2 if training.gradient_accumulation > 1 else 1
     return Memory(
         weights=parameters * (_FLOAT32 + copies),
-        optimizer=parameters * _FLOAT32 * moments,
-        gradients=parameters * _FLOAT32 * accumulated,
+        optimizer=trained * _FLOAT32 * moments,
+        gradients=trained * _FLOAT32 * accumulated,
         activations=_activations(transformer, part, compute)
         + _loss_activations(transformer, part, compute, vocabulary_size),
         workspace=_workspace(transformer, part, compute, vocabulary_size),

@@ -67,6 +67,10 @@ class Adam(AdamHooks):
 
     def build(self, variables: list[keras.Variable]) -> None:
         super().build(variables)
+        self.start_averages(variables)
+
+    def start_averages(self, variables: list[keras.Variable]) -> None:
+        """Sets the moving averages to the present weights, those of `build`."""
         for variable, average in zip(variables, self.averages, strict=False):
             average.assign(variable)
 

@@ -122,7 +122,7 @@ class TrainingModel(UpdateLoop):
         finite = tf.math.is_finite(losses[0] + gradient_norm)
         update = tf.convert_to_tensor(self.optimizer.iterations)
         scale = self._scale()
-        rate = self.optimizer.apply_if(finite, gradients, self.transformer.trainable_variables)
+        rate = self.optimizer.apply_if(finite, gradients, self.gradients.variables)
         if self.loss_scale:
             self.loss_scale.update(finite)
         others = tf.stack([gradient_norm, tf.cast(finite, tf.float32), scale, rate])

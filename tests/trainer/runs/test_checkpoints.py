@@ -12,12 +12,15 @@ import tensorflow as tf
 from model.config import TransformerConfig
 from model.transformer import Transformer
 from pipeline.common.errors import UserError
-from trainer.runs.checkpoint_files import Checkpoint, read_arrays
-from trainer.runs.checkpoints import (
-    delete_unfinished,
+from trainer.runs.checkpoint_files import (
+    Checkpoint,
     find_checkpoint,
     list_best,
     list_checkpoints,
+    read_arrays,
+)
+from trainer.runs.checkpoints import (
+    delete_unfinished,
     load_weights,
     mean_weights,
     restore_latest,

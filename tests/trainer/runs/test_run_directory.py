@@ -1,8 +1,11 @@
 import dataclasses
+import hashlib
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from absl import flags
 
@@ -12,6 +15,8 @@ from pipeline.common.errors import UserError
 from pipeline.dataset.schema import Dataset
 from trainer.config import TrainingConfig
 from trainer.runs import run_directory
+from trainer.runs.checkpoint_files import Checkpoint, write_checkpoint
+from trainer.runs.origin import Origin
 from trainer.runs.run_directory import Run, load_run, lock_run_directory, open_run
 
 # Every field has another value than its default, so that a field which is lost would be noticed.
@@ -51,10 +56,22 @@ SEARCH = SearchConfig(
 )
 
 
+@pytest.fixture(autouse=True)
+def origin(tmp_path: Path) -> Origin:
+    """The best checkpoint of the run that others start from."""
+    path = tmp_path / "origin" / "best" / "step-00000004"
+    write_checkpoint(Checkpoint(path, 4, 0.0, bleu=1.5), {"weight": np.zeros(3)})
+    sha256 = hashlib.sha256((path / "weights.npz").read_bytes()).hexdigest()
+    return Origin(str(path), 4, sha256)
+
+
 def make_training(tmp_path: Path, **changes: Any) -> TrainingConfig:
     values: dict[str, Any] = {
         "dataset_dir": "/some/data",
         "run_dir": str(tmp_path / "run"),
+        "init_from": str(tmp_path / "origin"),
+        "init_checkpoint": "best",
+        "freeze": ("encoder",),
         "train_steps": 12,
         "tokens_per_batch": 345,
         "gradient_accumulation": 2,
@@ -184,14 +201,15 @@ def test_a_run_is_read_as_it_was_opened(tmp_path: Path, tiny_dataset: Dataset) -
     assert (opened.data.source_language, opened.data.target_language) == ("en", "de")
 
 
-def test_run_json_holds_the_configuration_and_the_data(
-    tmp_path: Path, tiny_dataset: Dataset
+def test_run_json_holds_the_configuration_the_data_and_the_origin(
+    tmp_path: Path, tiny_dataset: Dataset, origin: Origin
 ) -> None:
     start(tmp_path, tiny_dataset)
     vocabulary = dataclasses.asdict(tiny_dataset.vocabularies["source"])
     assert json.loads((tmp_path / "run" / "run.json").read_text("utf-8")) == {
         "transformer": dataclasses.asdict(TRANSFORMER),
-        "training": dataclasses.asdict(make_training(tmp_path)) | {"dataset_weights": ["2"]},
+        "training": dataclasses.asdict(make_training(tmp_path))
+        | {"dataset_weights": ["2"], "freeze": ["encoder"]},
         "search": dataclasses.asdict(SEARCH),
         "data": {
             "fingerprint": tiny_dataset.fingerprint,
@@ -201,6 +219,7 @@ def test_run_json_holds_the_configuration_and_the_data(
             "filled": "mean of both sides",
             "mixed_in": [],
         },
+        "origin": dataclasses.asdict(origin),
     }
 
 
@@ -387,6 +406,32 @@ def test_a_dataset_is_recorded_by_its_absolute_path(
     assert f"--dataset_dir={expected}\n" in (tmp_path / "run/flags.txt").read_text("utf-8")
     start(tmp_path, tiny_dataset, dataset_dir="gs://bucket/data")
     assert load_run(tmp_path / "run").training.dataset_dir == "gs://bucket/data"
+
+
+def test_a_run_that_has_begun_keeps_its_origin_where_that_was_deleted_or_replaced(
+    tmp_path: Path, tiny_dataset: Dataset, origin: Origin
+) -> None:
+    start(tmp_path, tiny_dataset)
+    write_checkpoint(Checkpoint(Path(origin.path), 4, 0.0, bleu=1.5), {"weight": np.ones(3)})
+    assert start(tmp_path, tiny_dataset).origin == origin
+    shutil.rmtree(tmp_path / "origin")
+    assert start(tmp_path, tiny_dataset).origin == origin
+    with pytest.raises(UserError, match="--freeze was .*encoder.*, now .*decoder"):
+        start(tmp_path, tiny_dataset, freeze=("decoder",))
+
+
+def test_a_run_that_saved_nothing_reads_its_origin_again(
+    tmp_path: Path, tiny_dataset: Dataset, origin: Origin
+) -> None:
+    open_run(TRANSFORMER, make_training(tmp_path), SEARCH, tiny_dataset)
+    write_checkpoint(Checkpoint(Path(origin.path), 5, 0.0, bleu=1.5), {"weight": np.ones(3)})
+    run = start(tmp_path, tiny_dataset)
+    assert run.origin and run.origin.step == 5 and run.origin.sha256 != origin.sha256
+
+
+def test_flags_txt_leaves_out_what_has_no_value(tmp_path: Path, tiny_dataset: Dataset) -> None:
+    start(tmp_path, tiny_dataset, jit_compile=None)
+    assert "jit_compile" not in (tmp_path / "run" / "flags.txt").read_text("utf-8")
 
 
 def test_a_directory_of_something_else_is_refused(tmp_path: Path, tiny_dataset: Dataset) -> None:

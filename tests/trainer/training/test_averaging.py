@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from model.transformer import Transformer
-from trainer.runs.checkpoints import find_checkpoint, save_best, save_checkpoint, take_snapshot
+from trainer.runs.checkpoint_files import find_checkpoint
+from trainer.runs.checkpoints import save_best, save_checkpoint, take_snapshot
 from trainer.runs.run_directory import Run
 from trainer.training import finalize
 from trainer.training.averaging import make_candidates

@@ -19,7 +19,7 @@ from tests.helpers.scripted_model import (
     steps,
 )
 from trainer.config import TrainingConfig
-from trainer.runs.checkpoints import list_checkpoints
+from trainer.runs.checkpoint_files import list_checkpoints
 from trainer.training import checkpointing as checkpointing_module
 from trainer.training.checkpointing import Checkpointing
 

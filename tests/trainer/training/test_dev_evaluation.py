@@ -14,7 +14,7 @@ from pipeline.dataset.schema import Dataset
 from tests.helpers.scripted_model import PLAIN, AfterUpdate, ScriptedModel, fit, steps
 from trainer.config import TrainingConfig
 from trainer.inference.translator import make_transformer, make_translator
-from trainer.runs.checkpoints import list_best
+from trainer.runs.checkpoint_files import list_best
 from trainer.runs.metrics_writer import MetricsWriter
 from trainer.runs.run_directory import Run
 from trainer.training.dev_evaluation import DevEvaluation, show_samples

@@ -55,6 +55,19 @@ def test_weights_gradients_and_optimizer_are_float32_copies() -> None:
     assert memory.total == sum(memory)
 
 
+def test_frozen_weights_have_neither_gradients_nor_moments() -> None:
+    memory = estimate_memory(
+        SMALL,
+        TrainingConfig(),
+        SHAPE,
+        parameters=PARAMETERS,
+        trained=PARAMETERS // 4,
+        vocabulary_size=VOCABULARY_SIZE,
+    )
+    assert memory.weights == 4 * PARAMETERS
+    assert (memory.gradients, memory.optimizer) == (PARAMETERS, 2 * PARAMETERS)
+
+
 def test_replicas_and_accumulation_divide_activations() -> None:
     whole, parts = estimate(), estimate(gradient_accumulation=4)
     gradient_of_matrix = 4 * VOCABULARY_SIZE * SMALL.model_dim  # of the loss, whatever the batch

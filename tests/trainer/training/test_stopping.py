@@ -22,7 +22,7 @@ from tests.helpers.scripted_model import (
     steps,
 )
 from trainer.config import TrainingConfig
-from trainer.runs.checkpoints import list_checkpoints
+from trainer.runs.checkpoint_files import list_checkpoints
 from trainer.runs.metrics_writer import MetricsWriter
 from trainer.training import stopping
 from trainer.training.call_plan import Call
