@@ -85,3 +85,12 @@ def test_tables_and_pictures_go_to_tensorboard(tmp_path: Path) -> None:
     width, height, png = values["attention"]
     assert (int(width), int(height)) == (3, 2)
     np.testing.assert_array_equal(tf.io.decode_png(png), picture[0])
+
+
+def test_a_run_that_begins_again_keeps_no_evaluation_of_step_0(tmp_path: Path) -> None:
+    MetricsWriter(tmp_path, 0).write(0, {"dev/bleu": 2.0})
+    MetricsWriter(tmp_path, 0)
+    assert rows_of(tmp_path) == []
+    MetricsWriter(tmp_path, 0).write(0, {"dev/bleu": 2.0})
+    MetricsWriter(tmp_path, 5)  # resumed after 5 updates
+    assert [row["step"] for row in rows_of(tmp_path)] == [0]
