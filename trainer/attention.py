@@ -7,9 +7,9 @@ The page opens in any browser, without a network.
 
 from model.config import SearchConfig
 from pipeline.common import cli
-from trainer.config import TrainedModel
 from trainer.pages.driver import AttentionConfig, write_attention_page
 from trainer.runs.run_directory import load_run
+from trainer.runs.trained_model import TrainedModel
 
 
 def main(_: list[str]) -> None:

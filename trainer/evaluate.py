@@ -11,10 +11,10 @@ every sentence) into the run directory, or into --output_dir.
 
 from model.config import SearchConfig
 from pipeline.common import cli
-from trainer.config import TrainedModels
 from trainer.evaluation.driver import EvaluationConfig, evaluate_run, write_evaluation
 from trainer.evaluation.summary import format_result
 from trainer.runs.run_directory import load_run
+from trainer.runs.trained_model import TrainedModels
 
 
 def main(_: list[str]) -> None:

@@ -11,10 +11,10 @@ TensorFlow Text ops, which TF Serving links. export.json in the directory says w
 
 from model.config import SearchConfig
 from pipeline.common import cli
-from trainer.config import TrainedModels
 from trainer.exporters.driver import ExportConfig, export_run
 from trainer.exporters.result import format_result
 from trainer.runs.run_directory import load_run
+from trainer.runs.trained_model import TrainedModels
 
 
 def main(_: list[str]) -> None:

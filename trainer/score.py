@@ -10,8 +10,8 @@ log-probability.
 from model.config import SearchConfig
 from pipeline.common import cli
 from trainer.bulk_translation.score_files import SEARCH_SETTINGS, ScoredText, score_files
-from trainer.config import TrainedModels
 from trainer.runs.run_directory import load_run
+from trainer.runs.trained_model import TrainedModels
 
 
 def main(_: list[str]) -> None:

@@ -25,8 +25,8 @@ from pipeline.common.errors import TO_CONTINUE, UserError
 from trainer.bulk_translation.blocks import Model
 from trainer.bulk_translation.driver import TextFiles, translate_file, translate_stream
 from trainer.bulk_translation.interactive import translate_interactively
-from trainer.config import TrainedModels
 from trainer.runs.run_directory import load_run
+from trainer.runs.trained_model import TrainedModels
 
 
 def main(argv: list[str]) -> int:

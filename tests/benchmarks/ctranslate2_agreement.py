@@ -16,11 +16,11 @@ import sentencepiece
 
 from pipeline.dataset.schema import read_lines
 from tests.benchmarks.record import output_flag, write_record
-from trainer.config import TrainedModel
 from trainer.exporters.ctranslate2 import save_ctranslate2
 from trainer.inference.batching import translate_all
 from trainer.inference.translator import load_translator
 from trainer.runs.run_directory import load_run
+from trainer.runs.trained_model import TrainedModel
 
 SEARCHES = ((1, 0.0), (4, 0.0), (4, 0.6))  # beam size, length penalty
 WEIGHTS = ("float32", "int8")

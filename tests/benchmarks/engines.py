@@ -17,12 +17,13 @@ from model.transformer import Transformer
 from pipeline.dataset.schema import load_dataset
 from tests.benchmarks.translation_times import Engine
 from tests.benchmarks.workload import SENTENCES_PER_BATCH, THREADS, Size, Workload
-from trainer.config import TrainedModel, TrainingConfig
+from trainer.config import TrainingConfig
 from trainer.exporters.ctranslate2 import save_ctranslate2
 from trainer.exporters.saved_model import load_saved_model, save_translator
 from trainer.inference.batching import translate_all
 from trainer.inference.translator import load_translator, make_translator
 from trainer.runs.run_directory import Run, load_run, open_run
+from trainer.runs.trained_model import TrainedModel
 
 
 class FixedLength(Transformer):

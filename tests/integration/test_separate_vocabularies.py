@@ -9,12 +9,13 @@ from model.config import SearchConfig, TransformerConfig
 from pipeline.dataset.schema import END_ID, SIDES, Dataset
 from pipeline.subwords.encoding import load_subwords
 from tests.helpers.preprocessing import build, configure
-from trainer.config import TrainedModel, TrainingConfig
+from trainer.config import TrainingConfig
 from trainer.evaluation.test_sets import evaluate_bleu
 from trainer.exporters.saved_model import load_saved_model, save_translator
 from trainer.inference.batching import translate_all
 from trainer.inference.translator import Translator, load_translator
 from trainer.runs.run_directory import Run, load_run
+from trainer.runs.trained_model import TrainedModel
 from trainer.training.loop import train
 
 SENTENCES = ["dogs and cats run.", "girls run.", ""]

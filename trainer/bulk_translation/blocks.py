@@ -17,9 +17,9 @@ from model.config import SearchConfig
 from pipeline.common import storage
 from pipeline.common.errors import UserError
 from pipeline.corpora.spans import Span, cut_aligned_chunks, decode_lines
-from trainer.config import TrainedModels
 from trainer.runs.checkpoint_files import find_checkpoint
 from trainer.runs.run_directory import load_run
+from trainer.runs.trained_model import TrainedModels
 from trainer.runtime.startup import start_tensorflow
 
 if TYPE_CHECKING:

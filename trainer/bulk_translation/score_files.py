@@ -9,8 +9,8 @@ from model.config import SearchConfig
 from pipeline.common import storage
 from pipeline.common.settings import required_setting, setting
 from trainer.bulk_translation.blocks import read_blocks
-from trainer.config import TrainedModels
 from trainer.runs.run_directory import Run
+from trainer.runs.trained_model import TrainedModels
 from trainer.runtime.startup import start_tensorflow
 
 # What scoring reads of a `SearchConfig`.

@@ -20,7 +20,6 @@ from pipeline.common.storage import is_url, write_atomically
 from pipeline.corpora.catalog import CACHE_DIR, evaluation_part, fetch_part
 from pipeline.corpora.inputs import Text
 from pipeline.dataset.schema import Dataset
-from trainer.config import TrainedModels
 from trainer.data.raw_text import read_text
 from trainer.evaluation.result import (
     CorpusScores,
@@ -34,6 +33,7 @@ from trainer.evaluation.result import (
 )
 from trainer.runs.run_dataset import check_dataset, load_run_dataset
 from trainer.runs.run_directory import Run
+from trainer.runs.trained_model import TrainedModels
 from trainer.runtime.startup import start_tensorflow
 
 

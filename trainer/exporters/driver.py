@@ -17,10 +17,10 @@ from pipeline.common import storage
 from pipeline.common.errors import UserError
 from pipeline.common.settings import as_flags, require, require_choice, required_setting, setting
 from pipeline.common.storage import write_atomically
-from trainer.config import TrainedModels
 from trainer.exporters.result import ExportResult
 from trainer.runs.checkpoint_files import Checkpoint
 from trainer.runs.run_directory import Run
+from trainer.runs.trained_model import TrainedModels
 from trainer.runtime.startup import start_tensorflow
 
 _EXPORT_FILE = "export.json"  # marks a directory that may be replaced

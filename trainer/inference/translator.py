@@ -17,12 +17,12 @@ from model.search.search import Translations
 from model.transformer import Transformer
 from pipeline.common.errors import UserError
 from pipeline.dataset.schema import END_ID, PADDING_ID, SIDES
-from trainer.config import TrainedModel
 from trainer.inference.tokenization import TextOps, count_ids, cut_ids, load_text_ops
 from trainer.runs.checkpoint_files import Checkpoint, find_checkpoint
 from trainer.runs.checkpoints import load_weights
 from trainer.runs.run_dataset import check_languages
 from trainer.runs.run_directory import Run, load_run
+from trainer.runs.trained_model import TrainedModel
 
 Tensors = dict[str, tf.Tensor]
 

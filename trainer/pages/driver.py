@@ -17,9 +17,9 @@ from pipeline.common.settings import (
     setting,
 )
 from pipeline.common.storage import write_atomically
-from trainer.config import TrainedModel
 from trainer.runs.run_dataset import load_run_datasets
 from trainer.runs.run_directory import Run
+from trainer.runs.trained_model import TrainedModel
 from trainer.runtime.startup import start_tensorflow
 
 

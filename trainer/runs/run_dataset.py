@@ -6,7 +6,8 @@ from pathlib import Path
 from pipeline.common.errors import UserError
 from pipeline.dataset.schema import SIDES, Dataset, load_dataset
 from trainer.data.mixture import load_datasets
-from trainer.runs.run_directory import Run, TrainingData
+from trainer.runs.run_directory import Run
+from trainer.runs.training_data import TrainingData
 
 
 def load_run_dataset(run: Run, dataset_dir: str | None = None) -> Dataset:

@@ -19,49 +19,10 @@ from pipeline.common import lock, storage
 from pipeline.common.errors import UserError
 from pipeline.common.settings import as_flags
 from pipeline.common.storage import write_atomically
-from pipeline.dataset.schema import Dataset, Vocabulary
+from pipeline.dataset.schema import Dataset
 from trainer.config import TrainingConfig
 from trainer.runs.origin import Origin, find_origin
-
-
-@dataclasses.dataclass(frozen=True)
-class MixedIn:
-    """What a run records of a dataset beside the first; see `TrainingData`."""
-
-    fingerprint: str
-    source_language: str
-    target_language: str
-
-
-@dataclasses.dataclass(frozen=True)
-class TrainingData:
-    """What a run records of the dataset it is trained on, or of the first of a mixture.
-
-    fingerprint: of all the dataset's files.
-    source_language, target_language: language codes, such as "en".
-    vocabularies: by side; equal if the sides share one.
-    filled: which positions of a batch tokens_per_batch counts. Runs that do not record it counted
-        those of the longer side.
-    mixed_in: the other datasets of a mixture, in order; they have the same vocabularies.
-    """
-
-    fingerprint: str
-    source_language: str
-    target_language: str
-    vocabularies: dict[str, Vocabulary]
-    filled: str = "longer side"
-    mixed_in: tuple[MixedIn, ...] = ()
-
-    @property
-    def fingerprints(self) -> list[str]:
-        """The fingerprints of all datasets."""
-        return [self.fingerprint, *(data.fingerprint for data in self.mixed_in)]
-
-    @property
-    def languages(self) -> list[tuple[str, str]]:
-        """Source and target language of each dataset."""
-        others = [(data.source_language, data.target_language) for data in self.mixed_in]
-        return [(self.source_language, self.target_language), *others]
+from trainer.runs.training_data import TrainingData, describe_data, parse_data
 
 
 @dataclasses.dataclass(frozen=True)
@@ -174,19 +135,7 @@ def configure_run(
     ]
     origin = training.init_from and str(Path(training.init_from).absolute())
     training = dataclasses.replace(training, dataset_dir=",".join(directories), init_from=origin)
-    first, *others = datasets
-    data = TrainingData(
-        fingerprint=first.fingerprint,
-        source_language=first.source_language,
-        target_language=first.target_language,
-        vocabularies=first.vocabularies,
-        filled="mean of both sides",
-        mixed_in=tuple(
-            MixedIn(other.fingerprint, other.source_language, other.target_language)
-            for other in others
-        ),
-    )
-    return Run(_local(training.run_dir), transformer, training, search, data)
+    return Run(_local(training.run_dir), transformer, training, search, describe_data(datasets))
 
 
 def load_run(directory: str | Path) -> Run:
@@ -209,7 +158,7 @@ def load_run(directory: str | Path) -> Run:
             transformer=TransformerConfig(**values["transformer"]),
             training=TrainingConfig(**_with_tuples(values["training"])),
             search=SearchConfig(**values["search"]),
-            data=_parse_data(values["data"]),
+            data=parse_data(values["data"]),
             origin=Origin(**values["origin"]) if values.get("origin") else None,
         )
     except (TypeError, ValueError, KeyError) as error:
@@ -272,13 +221,6 @@ def _describe_other_data(trained_on: str, new: Run) -> str:
         f"{new.directory} was trained on another dataset than {received}: set "
         f"--dataset_dir={shlex.quote(trained_on)}, or another --run_dir"
     )
-
-
-def _parse_data(values: dict[str, Any]) -> TrainingData:
-    vocabularies = values["vocabularies"].items()
-    parsed = {side: Vocabulary(**vocabulary) for side, vocabulary in vocabularies}
-    mixed_in = tuple(MixedIn(**data) for data in values.get("mixed_in", ()))
-    return TrainingData(**{**values, "vocabularies": parsed, "mixed_in": mixed_in})
 
 
 def _with_tuples(values: dict[str, Any]) -> dict[str, Any]:

@@ -21,10 +21,10 @@ from trainer.bulk_translation.blocks import (
     translate_block,
     translate_lines,
 )
-from trainer.config import TrainedModels
 from trainer.inference.batching import Translate
 from trainer.runs.checkpoints import save_checkpoint, take_snapshot
 from trainer.runs.run_directory import Run
+from trainer.runs.trained_model import TrainedModels
 from trainer.training.train_step import TrainingModel
 
 LINES = ["b", "", "ccc ccc", "a\u2028a\r", "\u00e4\u0085 x", "b", "last"]

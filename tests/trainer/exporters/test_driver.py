@@ -7,11 +7,11 @@ import pytest
 import tensorflow as tf
 
 from pipeline.common.errors import UserError
-from trainer.config import TrainedModels
 from trainer.exporters import saved_model
 from trainer.exporters.driver import ExportConfig, export_run
 from trainer.inference import translator
 from trainer.runs.run_directory import Run
+from trainer.runs.trained_model import TrainedModels
 
 
 def test_a_directory_that_is_not_an_export_is_kept(

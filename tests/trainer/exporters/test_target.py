@@ -15,11 +15,11 @@ from model.config import SearchConfig, TransformerConfig
 from model.kernels.target import Target, current_target, trace_for
 from model.transformer import Transformer
 from tests.helpers.datasets import VOCABULARY_SIZE
-from trainer.config import TrainedModels
 from trainer.exporters.driver import ExportConfig, export_run
 from trainer.exporters.saved_model import save_translator
 from trainer.inference.translator import Translator
 from trainer.runs.run_directory import Run
+from trainer.runs.trained_model import TrainedModels
 
 # Wide enough that weights are padded for a CPU.
 WIDE = TransformerConfig(num_layers=1, model_dim=16, feed_forward_dim=512, num_heads=2)

@@ -13,11 +13,12 @@ from model.transformer import Transformer
 from pipeline.common.errors import UserError
 from pipeline.dataset.schema import END_ID, PADDING_ID, Dataset
 from tests.helpers.datasets import VOCABULARY_SIZE
-from trainer.config import TrainedModel, TrainedModels, TrainingConfig
+from trainer.config import TrainingConfig
 from trainer.inference.batching import translate_all
 from trainer.inference.translator import Translator, load_translator, make_translator
 from trainer.runs.checkpoints import save_checkpoint, take_snapshot
 from trainer.runs.run_directory import Run, open_run
+from trainer.runs.trained_model import TrainedModel, TrainedModels
 from trainer.training.train_step import TrainingModel
 
 BEAM_SIZE = 2

@@ -24,7 +24,8 @@ from trainer.pages.mixture import mixture_table
 from trainer.pages.results import count_training_tokens
 from trainer.pages.run_report import Illustrations, report_page
 from trainer.runs.checkpoints import save_best, save_checkpoint, take_snapshot
-from trainer.runs.run_directory import MixedIn, Run
+from trainer.runs.run_directory import Run
+from trainer.runs.training_data import MixedIn
 from trainer.training.train_step import TrainingModel
 
 SAMPLES = [{"source": "a", "reference": "b", "translation": "c"}]
