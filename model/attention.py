@@ -9,6 +9,7 @@ from keras import ops
 
 from model import Tensor
 from model.config import TransformerConfig
+from model.configured import ConfiguredLayer, register
 from model.kernels.linear import Linear, project_heads, split_heads
 from model.kernels.shapes import sizes
 from model.kernels.tensorflow_ops import matmul, softmax
@@ -61,7 +62,8 @@ def scaled_dot_product_attention(
     return matmul(shares, value), weights
 
 
-class MultiHeadAttention(keras.layers.Layer):
+@register
+class MultiHeadAttention(ConfiguredLayer):
     """Attention with h independent projections of queries, keys and values (§3.2.2).
 
     The projections have no bias, as in Tensor2Tensor. The decoder's cache holds keys and values
@@ -77,8 +79,8 @@ class MultiHeadAttention(keras.layers.Layer):
         float `[B, T, D]`.
     """
 
-    def __init__(self, config: TransformerConfig, name: str) -> None:
-        super().__init__(name=name)
+    def __init__(self, config: TransformerConfig, name: str | None = None) -> None:
+        super().__init__(config, name)
         self.model_dim = config.model_dim
         self.num_heads = config.num_heads
         self.concatenated_dim = config.num_heads * config.value_dim

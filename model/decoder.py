@@ -9,12 +9,12 @@ hypothesis's ancestors (`model.search.state`).
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import keras
 from keras import ops
 
 from model import Tensor
 from model.attention import MultiHeadAttention
 from model.config import TransformerConfig
+from model.configured import ConfiguredLayer, register
 from model.kernels.tensorflow_ops import fill_rows
 from model.search.state import Ancestry
 from model.sublayers import FeedForward, Residual, layer_normalization
@@ -27,7 +27,8 @@ class KeysValues(NamedTuple):
     value: Tensor
 
 
-class DecoderLayer(keras.layers.Layer):
+@register
+class DecoderLayer(ConfiguredLayer):
     """Self-attention, attention to the memory, then feed-forward, each within a residual (§3.1).
 
     Call arguments:
@@ -41,8 +42,8 @@ class DecoderLayer(keras.layers.Layer):
         float `[B, T, D]`.
     """
 
-    def __init__(self, config: TransformerConfig, name: str) -> None:
-        super().__init__(name=name)
+    def __init__(self, config: TransformerConfig, name: str | None = None) -> None:
+        super().__init__(config, name)
         self.self_attention = MultiHeadAttention(config, "self_attention")
         self.self_attention_residual = Residual(config, name="self_attention_residual")
         self.memory_attention = MultiHeadAttention(config, "memory_attention")
@@ -136,7 +137,8 @@ class DecoderLayer(keras.layers.Layer):
         )
 
 
-class Decoder(keras.layers.Layer):
+@register
+class Decoder(ConfiguredLayer):
     """`depths.decoder` layers; pre-norm adds a last layer normalization (§3.1).
 
     Call arguments:
@@ -150,9 +152,8 @@ class Decoder(keras.layers.Layer):
         float `[B, T, D]`.
     """
 
-    def __init__(self, config: TransformerConfig, name: str) -> None:
-        super().__init__(name=name)
-        self.config = config
+    def __init__(self, config: TransformerConfig, name: str | None = None) -> None:
+        super().__init__(config, name)
         self.layers = [DecoderLayer(config, f"layer_{i}") for i in range(config.depths.decoder)]
         self.last_norm = layer_normalization("last_norm") if config.norm == "pre" else None
 

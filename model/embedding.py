@@ -9,11 +9,13 @@ from keras import ops
 
 from model import Tensor
 from model.config import TransformerConfig
+from model.configured import ConfiguredLayer, register
 from model.kernels.shapes import map_rows
 from model.masks import PADDING_ID
 
 
-class SharedEmbedding(keras.layers.Layer):
+@register
+class SharedEmbedding(ConfiguredLayer):
     """One matrix for source tokens, target tokens and the map to logits (§3.4).
 
     Embeddings are multiplied by √d_model. Rows are drawn from a normal distribution of standard
@@ -27,11 +29,16 @@ class SharedEmbedding(keras.layers.Layer):
         float `[B, T, D]`.
     """
 
-    def __init__(self, config: TransformerConfig, vocabulary_size: int, name: str) -> None:
-        super().__init__(name=name)
+    def __init__(
+        self, config: TransformerConfig, vocabulary_size: int, name: str | None = None
+    ) -> None:
+        super().__init__(config, name)
         self.vocabulary_size = vocabulary_size
         self.model_dim = config.model_dim
         self.embeds_padding = config.padding_embedding == "learned"
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "vocabulary_size": self.vocabulary_size}
 
     def build(self, input_shape: Any = None) -> None:
         self.matrix = self.add_weight(
@@ -61,7 +68,8 @@ class SharedEmbedding(keras.layers.Layer):
         return logits
 
 
-class TargetSpace(keras.layers.Layer):
+@register
+class TargetSpace(ConfiguredLayer):
     """One learned vector added at every position of the source, as in Tensor2Tensor.
 
     Tensor2Tensor embeds 32 target languages; a model of one language pair learns one row, with the
@@ -74,8 +82,8 @@ class TargetSpace(keras.layers.Layer):
         float `[B, S, D]`.
     """
 
-    def __init__(self, config: TransformerConfig, name: str) -> None:
-        super().__init__(name=name)
+    def __init__(self, config: TransformerConfig, name: str | None = None) -> None:
+        super().__init__(config, name)
         self.model_dim = config.model_dim
 
     def build(self, input_shape: Any = None) -> None:

@@ -2,15 +2,15 @@
 
 from typing import Any
 
-import keras
-
 from model import Tensor
 from model.attention import MultiHeadAttention
 from model.config import TransformerConfig
+from model.configured import ConfiguredLayer, register
 from model.sublayers import FeedForward, Residual, layer_normalization
 
 
-class EncoderLayer(keras.layers.Layer):
+@register
+class EncoderLayer(ConfiguredLayer):
     """Self-attention, then feed-forward, each within a residual connection (§3.1).
 
     Call arguments:
@@ -22,8 +22,8 @@ class EncoderLayer(keras.layers.Layer):
         float `[B, S, D]`.
     """
 
-    def __init__(self, config: TransformerConfig, name: str) -> None:
-        super().__init__(name=name)
+    def __init__(self, config: TransformerConfig, name: str | None = None) -> None:
+        super().__init__(config, name)
         self.self_attention = MultiHeadAttention(config, "self_attention")
         self.self_attention_residual = Residual(config, name="self_attention_residual")
         self.feed_forward = FeedForward(config, "feed_forward")
@@ -48,7 +48,8 @@ class EncoderLayer(keras.layers.Layer):
         )
 
 
-class Encoder(keras.layers.Layer):
+@register
+class Encoder(ConfiguredLayer):
     """`depths.encoder` layers; pre-norm adds a last layer normalization (§3.1).
 
     Call arguments:
@@ -60,8 +61,8 @@ class Encoder(keras.layers.Layer):
         float `[B, S, D]`, the memory that the decoder attends to.
     """
 
-    def __init__(self, config: TransformerConfig, name: str) -> None:
-        super().__init__(name=name)
+    def __init__(self, config: TransformerConfig, name: str | None = None) -> None:
+        super().__init__(config, name)
         self.model_dim = config.model_dim
         self.layers = [EncoderLayer(config, f"layer_{i}") for i in range(config.depths.encoder)]
         self.last_norm = layer_normalization("last_norm") if config.norm == "pre" else None

@@ -8,9 +8,11 @@ from keras import ops
 
 from model import Tensor
 from model.config import TransformerConfig
+from model.configured import ConfiguredLayer, register
 
 
-class SinusoidalPositions(keras.layers.Layer):
+@register
+class SinusoidalPositions(ConfiguredLayer):
     """Fixed sinusoids of geometrically growing wavelengths (§3.5), computed in float32.
 
     Interleaved, as in the paper, position p has sin(p / 10000^(2i/D)) at index 2i and the cosine at
@@ -29,10 +31,15 @@ class SinusoidalPositions(keras.layers.Layer):
         float32 `[…, D]`.
     """
 
-    def __init__(self, config: TransformerConfig, name: str, *, interleave: bool = True) -> None:
-        super().__init__(name=name, dtype="float32")
+    def __init__(
+        self, config: TransformerConfig, name: str | None = None, *, interleave: bool = True
+    ) -> None:
+        super().__init__(config, name, dtype="float32")
         self.model_dim = config.model_dim
         self.interleave = interleave
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "interleave": self.interleave}
 
     def call(self, positions: Tensor) -> Tensor:
         count = self.model_dim // 2
@@ -47,7 +54,8 @@ class SinusoidalPositions(keras.layers.Layer):
         return ops.reshape(pairs, (*ops.shape(positions), self.model_dim))
 
 
-class LearnedPositions(keras.layers.Layer):
+@register
+class LearnedPositions(ConfiguredLayer):
     """One learned vector per position (Table 3 E, after Gehring et al. 2017).
 
     Positions beyond `max_positions` share the last vector.
@@ -59,8 +67,8 @@ class LearnedPositions(keras.layers.Layer):
         float32 `[…, D]`.
     """
 
-    def __init__(self, config: TransformerConfig, name: str) -> None:
-        super().__init__(name=name, dtype="float32")
+    def __init__(self, config: TransformerConfig, name: str | None = None) -> None:
+        super().__init__(config, name, dtype="float32")
         self.model_dim = config.model_dim
         self.max_positions = config.max_positions
 

@@ -7,10 +7,12 @@ import keras
 
 from model import Tensor
 from model.config import TransformerConfig
+from model.configured import ConfiguredLayer, register
 from model.kernels.linear import Linear
 from model.kernels.tensorflow_ops import dropout
 
 
+@register
 class Dropout(keras.layers.Dropout):
     """`keras.layers.Dropout` (§5.4), with half as many random bits (`model.kernels`).
 
@@ -26,7 +28,8 @@ class Dropout(keras.layers.Dropout):
         return dropout(x, self.rate, self.seed_generator) if training and self.rate else x
 
 
-class FeedForward(keras.layers.Layer):
+@register
+class FeedForward(ConfiguredLayer):
     """Two linear maps with a ReLU between them, the same at every position (§3.3).
 
     Call arguments:
@@ -37,8 +40,8 @@ class FeedForward(keras.layers.Layer):
         float `[B, T, D]`.
     """
 
-    def __init__(self, config: TransformerConfig, name: str) -> None:
-        super().__init__(name=name)
+    def __init__(self, config: TransformerConfig, name: str | None = None) -> None:
+        super().__init__(config, name)
         self.model_dim = config.model_dim
         self.feed_forward_dim = config.feed_forward_dim
         self.inner = Linear(self.feed_forward_dim, activation="relu", name="inner")
@@ -53,7 +56,8 @@ class FeedForward(keras.layers.Layer):
         return self.outer(self.dropout(self.inner(x), training=training))
 
 
-class Residual(keras.layers.Layer):
+@register
+class Residual(ConfiguredLayer):
     """A residual connection around a sublayer, with dropout and layer normalization (§3.1, §5.4).
 
     With `norm="post"`, as in the paper, LayerNorm(x + Dropout(sublayer(x))); with `norm="pre"`,
@@ -68,8 +72,8 @@ class Residual(keras.layers.Layer):
         float `[B, T, D]`.
     """
 
-    def __init__(self, config: TransformerConfig, name: str) -> None:
-        super().__init__(name=name)
+    def __init__(self, config: TransformerConfig, name: str | None = None) -> None:
+        super().__init__(config, name)
         self.model_dim = config.model_dim
         self.norm_first = config.norm == "pre"
         self.norm = layer_normalization(name="norm")

@@ -1,6 +1,7 @@
 """The Transformer: embeddings, encoder, decoder and logits (§3, figure 1)."""
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import keras
@@ -8,6 +9,7 @@ from keras import ops
 
 from model import Tensor
 from model.config import SearchConfig, TransformerConfig
+from model.configured import register, restore_config
 from model.decoder import Decoder
 from model.embedding import SharedEmbedding, TargetSpace
 from model.encoder import Encoder
@@ -28,6 +30,7 @@ from model.search.state import Ancestry, Cache
 from model.sublayers import Dropout
 
 
+@register
 class Transformer(keras.Model):
     """The paper's encoder-decoder, with one embedding matrix for both languages and the output.
 
@@ -48,7 +51,9 @@ class Transformer(keras.Model):
         name: of the model.
 
     Call arguments:
-        source: int `[B, S]`, sentences of ids, each closed by `END_ID`, then padding.
+        source: int `[B, S]`, sentences of ids, each closed by `END_ID`, then padding; or both
+            sides as one argument, which is all that `fit` passes: a pair, or a mapping with
+            "source" and "target".
         target: int `[B, T]`, of the same form. Position t is predicted from the target before t:
             the model shifts each sentence right itself, with padding as the start symbol.
         training: whether dropout is active.
@@ -68,6 +73,7 @@ class Transformer(keras.Model):
         super().__init__(name=name)
         self.config = config
         self.vocabulary_size = vocabulary_size
+        self.source_vocabulary_size = source_vocabulary_size
         self.embedding = SharedEmbedding(config, vocabulary_size, name="embedding")
         self.source_embedding = self.embedding
         if source_vocabulary_size is not None:
@@ -95,6 +101,19 @@ class Transformer(keras.Model):
         self.decoder.build()
         self.built = True
 
+    def get_config(self) -> dict[str, Any]:
+        return {
+            "config": dataclasses.asdict(self.config),
+            "vocabulary_size": self.vocabulary_size,
+            "source_vocabulary_size": self.source_vocabulary_size,
+            "name": self.name,
+        }
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> "Transformer":
+        """Makes the model that `get_config` describes, with fresh weights."""
+        return cls(**restore_config(config))
+
     def optimize_for_search(self) -> None:
         """Lays out the loaded weights for search, which is faster and gives the same results.
 
@@ -104,7 +123,9 @@ class Transformer(keras.Model):
         for linear in find_linears(self):
             linear.optimize_for_search()
 
-    def call(self, source: Tensor, target: Tensor, training: bool = False) -> Tensor:
+    def call(self, source: Tensor, target: Tensor | None = None, training: bool = False) -> Tensor:
+        if target is None:
+            source, target = _split_sides(source)
         return self.embedding.logits(self.decode(source, target, training=training))
 
     def decode(self, source: Tensor, target: Tensor, training: bool = False) -> Tensor:
@@ -216,6 +237,19 @@ def shift_right(target: Tensor) -> Tensor:
     """
     shifted = ops.pad(target[:, :-1], ((0, 0), (1, 0)), constant_values=PADDING_ID)
     return ops.where(ops.equal(shifted, END_ID), PADDING_ID, shifted)
+
+
+def _split_sides(sides: Any) -> tuple[Tensor, Tensor]:
+    """Returns source and target of a mapping or of a pair."""
+    if isinstance(sides, Mapping):
+        return sides["source"], sides["target"]
+    if isinstance(sides, tuple | list):
+        source, target = sides
+        return source, target
+    raise ValueError(
+        "received a source without a target: expected both, a pair of them, or a mapping with "
+        '"source" and "target"'
+    )
 
 
 def _count_tokens(tokens: Tensor) -> Tensor:
