@@ -65,7 +65,7 @@ lock:  ## Resolve requirements*.txt into the locks (delete these first to upgrad
 
 clean:  ## Remove what the demo made, and caches
 	rm -rf data/demo runs/demo build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache
-	find pipeline model trainer tests -name __pycache__ -type d -exec rm -rf {} +
+	find beamformer pipeline model trainer tests -name __pycache__ -type d -exec rm -rf {} +
 
 distclean: clean  ## Remove .venv too
 	rm -rf .venv

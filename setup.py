@@ -5,6 +5,7 @@ distribution carries that file, so `--setup_file=./setup.py` works on Beam worke
 """
 
 import re
+import runpy
 from pathlib import Path
 
 from setuptools import find_packages, setup
@@ -59,6 +60,12 @@ def read_long_description(path: Path) -> str:
     return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
+def read_commands(path: Path) -> list[str]:
+    """Returns the entry points of the commands that beamformer/commands.py lists."""
+    names = runpy.run_path(str(path))["MODULES"]
+    return [f"{name} = beamformer.commands:run" for name in names]
+
+
 def _beam(extra: str) -> str:
     return BOUNDS["apache-beam"].replace("apache-beam", f"apache-beam[{extra}]", 1)
 
@@ -73,8 +80,13 @@ setup(
     long_description_content_type="text/markdown",
     license="Apache-2.0",
     packages=find_packages(
-        include=["pipeline", "pipeline.*", "model", "model.*", "trainer", "trainer.*"]
+        include=[
+            pattern
+            for package in ("beamformer", "pipeline", "model", "trainer")
+            for pattern in (package, f"{package}.*")
+        ]
     ),
+    entry_points={"console_scripts": read_commands(ROOT / "beamformer" / "commands.py")},
     package_data={"pipeline.corpora.builtin": ["*.tsv"], "trainer.pages": ["*.css", "*.js"]},
     python_requires=">=3.11",
     install_requires=[BOUNDS[name] for name in PIPELINE],

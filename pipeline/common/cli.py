@@ -125,7 +125,7 @@ def run(
     ending = signals.exiting_at_once(interrupted) if may_be_killed else contextlib.nullcontext()
     flags.FLAGS.set_gnu_getopt(True)
     flags.FLAGS.set_default("verbosity", logging.INFO)
-    logging.get_absl_handler().setFormatter(_PlainFormatter())
+    logging.get_absl_handler().setFormatter(PlainFormatter())
     try:
         with ending:
             app.run(main, flags_parser=lambda argv: parse(argv, allow_unknown=allow_unknown))
@@ -221,10 +221,11 @@ def _exit(message: str, code: int) -> typing.NoReturn:
     sys.exit(code)
 
 
-class _PlainFormatter(standard_logging.Formatter):
+class PlainFormatter(standard_logging.Formatter):
     """Shows plain messages; only warnings and errors start with their level."""
 
     def format(self, record: standard_logging.LogRecord) -> str:
+        """Returns the line of a record."""
         message = record.getMessage()
         if record.exc_info:
             message = f"{message}\n{self.formatException(record.exc_info)}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("pipeline", "model", "trainer")
+PACKAGES = ("pipeline", "model", "trainer", "beamformer")
 ENTRY_POINTS = frozenset(
     {
         "pipeline.inspect",
@@ -38,7 +38,7 @@ class Import:
 
 
 def read_modules() -> dict[str, str]:
-    """Maps the name of every module of the three packages to its source."""
+    """Maps the name of every module of the packages to its source."""
     modules = {}
     for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):

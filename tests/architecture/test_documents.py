@@ -19,7 +19,11 @@ from tests.helpers.datasets import builtin_splits, write_dataset
 
 DOCUMENTS = sorted(
     path.relative_to(ROOT).as_posix()
-    for pattern in ("*.md", "pipeline/*.md", "trainer/*.md", "serving/*.md", "tests/**/*.md")
+    for pattern in (
+        "*.md",
+        *(f"{folder}/*.md" for folder in (*PACKAGES, "serving")),
+        "tests/**/*.md",
+    )
     for path in ROOT.glob(pattern)
 ) + ["configs/RESULTS.md"]
 FLAGFILES = sorted(

@@ -7,7 +7,9 @@
    TensorFlow is loaded.
 4. `trainer` uses `pipeline.common`, `pipeline.dataset` and `pipeline.subwords`; `ALSO` lists what
    single commands and rooms read beyond that. Beam is used by `trainer.bulk_translation` alone.
-5. Neither folders nor modules import one another in a circle.
+5. `beamformer` uses all three; nothing imports it. Its interface loads no library when it is
+   imported.
+6. Neither folders nor modules import one another in a circle.
 """
 
 import subprocess
@@ -82,7 +84,10 @@ def _forbidden(statement: Import) -> str | None:
         "model": _forbidden_to_model,
         "pipeline": _forbidden_to_pipeline,
         "trainer": _forbidden_to_trainer,
+        "beamformer": lambda _: None,
     }
+    if statement.package == "beamformer" != statement.importer.partition(".")[0]:
+        return "beamformer is the interface for other programs"
     return rules[statement.importer.partition(".")[0]](statement)
 
 
@@ -249,6 +254,15 @@ def test_subwords_may_load_tensorflow_text_lazily() -> None:
     assert violations({"pipeline.subwords.learning": source}) == []
     assert_reported({"pipeline.dataset.schema": source}, "imports tensorflow_text")
     assert_reported({"pipeline.subwords.learning": "import tensorflow_text"}, "tensorflow_text")
+
+
+def test_using_the_interface_for_other_programs_is_reported() -> None:
+    modules = {"trainer.task": "import beamformer.training", "beamformer.training": ""}
+    assert_reported(modules, "beamformer is the interface for other programs")
+    modules = {"beamformer.training": "import trainer.task", "trainer.task": ""}
+    assert_reported(modules, "entry points are imported by nothing")
+    modules = {"beamformer.training": "import trainer.data.a", "trainer.data.a": ""}
+    assert violations(modules) == []
 
 
 def test_cycle_of_modules_is_reported() -> None:

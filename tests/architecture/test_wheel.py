@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from beamformer.commands import MODULES
 from tests.architecture.source import ENTRY_POINTS, PACKAGES, ROOT
 
 IMPORT_EVERYTHING = f"""
@@ -26,10 +27,12 @@ print(page("title", {{}}, scripts=["charts.js"]))
 """
 
 
+OUTSIDE = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
+
 def run(*command: str | Path, folder: Path) -> str:
     """Runs a program that sees nothing of this checkout."""
-    outside = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    result = subprocess.run(command, cwd=folder, env=outside, capture_output=True, text=True)
+    result = subprocess.run(command, cwd=folder, env=OUTSIDE, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     return result.stdout
 
@@ -62,6 +65,55 @@ def test_every_module_and_data_file_is_in_the_wheel(python: Path, tmp_path: Path
     assert all(Path(folder).is_relative_to(python.parents[1]) for folder in folders), folders
     assert int(kinds) > 20
     assert "<style>" in html and "<script>" in html
+
+
+def test_every_command_has_a_name_of_its_own() -> None:
+    assert sorted(MODULES.values()) == sorted(ENTRY_POINTS)
+
+
+@pytest.mark.parametrize("command", sorted(MODULES))
+def test_named_commands_start_beside_modules_of_the_same_names(
+    command: str, python: Path, tmp_path: Path
+) -> None:
+    shadow_packages(tmp_path)
+    assert f"python -m {MODULES[command]}" in run(
+        python.with_name(command), "--help", folder=tmp_path
+    )
+
+
+def test_worker_processes_start_beside_modules_of_the_same_names(
+    python: Path, tmp_path: Path
+) -> None:
+    shadow_packages(tmp_path)
+    for side in ("en", "de"):
+        (tmp_path / f"text.{side}").write_text("".join(f"{n} {n * 7}\n" for n in range(200)))
+    run(
+        python.with_name("beamformer-preprocess"),
+        "--source_files=text.en",
+        "--target_files=text.de",
+        "--vocabulary_size=280",
+        "--num_workers=2",
+        "--block_lines=100",
+        folder=tmp_path,
+    )
+    assert (tmp_path / "data" / "demo" / "COMPLETED").exists()
+
+
+def test_the_import_names_a_module_that_hides_a_package(python: Path, tmp_path: Path) -> None:
+    program = "import beamformer as bf; print(bf.SearchConfig())"
+    assert run(python, "-c", program, folder=tmp_path).startswith("SearchConfig(beam_size=4")
+    shadow_packages(tmp_path)
+    result = subprocess.run(
+        [python, "-c", program], cwd=tmp_path, env=OUTSIDE, capture_output=True, text=True
+    )
+    (line,) = [line for line in result.stderr.splitlines() if line.startswith("ImportError")]
+    assert f"found {tmp_path / 'model.py'}, expected Beamformer's package 'model'" in line
+
+
+def shadow_packages(folder: Path) -> None:
+    """Writes modules of a user's own with the names of our packages."""
+    for name in ("model", "pipeline", "trainer"):
+        (folder / f"{name}.py").write_text('raise RuntimeError("the user\'s own")\n')
 
 
 @pytest.mark.parametrize("command", sorted(ENTRY_POINTS))

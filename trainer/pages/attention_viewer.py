@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from trainer.inference.sentence_attention import SentenceAttention
-from trainer.pages.html import escape, json_for_script
+from trainer.pages.html import escape, json_for_script, page
 
 _NOTE = (
     "Each row of small maps is a layer, each column a head. In a map, each row is a query and each "
@@ -15,6 +15,21 @@ _NOTE = (
     "enlarge it, click to keep it, then point at its cells or at the tokens below it."
 )
 _LEVELS = 255  # a weight is one byte
+
+
+def attention_page(sentences: Sequence[SentenceAttention], *, name: str, step: int) -> str:
+    """Returns a page with the attention of sentences.
+
+    Args:
+        sentences: what to show.
+        name: of the run.
+        step: of its checkpoint.
+    """
+    return page(
+        f"Attention of {name}, step {step:,}",
+        {"Every layer and head": viewers(sentences)},
+        scripts=["attention_viewer.js"],
+    )
 
 
 def viewers(sentences: Sequence[SentenceAttention]) -> str:

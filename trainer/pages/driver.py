@@ -103,16 +103,11 @@ def write_attention_page(
     start_tensorflow()
     from trainer.inference.sentence_attention import attend_to_sentences
     from trainer.inference.translator import load_translator
-    from trainer.pages import attention_viewer
-    from trainer.pages.html import page
+    from trainer.pages.attention_viewer import attention_page
 
     translator, checkpoint = load_translator(run, model, search)
     attention = attend_to_sentences(run, translator, config.sentences)
-    text = page(
-        f"Attention of {run.directory.name}, step {checkpoint.step:,}",
-        {"Every layer and head": attention_viewer.viewers(attention)},
-        scripts=["attention_viewer.js"],
-    )
+    text = attention_page(attention, name=run.directory.name, step=checkpoint.step)
     return _write(text, config.output_file, run.directory / "attention.html")
 
 

@@ -1,0 +1,29 @@
+"""The commands under the names that the wheel installs, such as `beamformer-train`.
+
+They work in any folder, also beside a `model.py` of the user's own: unlike `python -m`, a program
+by name does not look for modules in the current folder.
+"""
+
+import os
+import runpy
+import sys
+from pathlib import Path
+
+MODULES = {
+    "beamformer-attention": "trainer.attention",
+    "beamformer-evaluate": "trainer.evaluate",
+    "beamformer-export": "trainer.export",
+    "beamformer-inspect": "pipeline.inspect",
+    "beamformer-preprocess": "pipeline.preprocess",
+    "beamformer-report": "trainer.report",
+    "beamformer-score": "trainer.score",
+    "beamformer-table3": "trainer.table3",
+    "beamformer-train": "trainer.task",
+    "beamformer-translate": "trainer.translate",
+}
+
+
+def run() -> None:
+    """Runs the command that this program is named after; its worker processes search likewise."""
+    os.environ["PYTHONSAFEPATH"] = "1"
+    runpy.run_module(MODULES[Path(sys.argv[0]).stem], run_name="__main__", alter_sys=True)
