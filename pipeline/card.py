@@ -48,6 +48,7 @@ def format_summary(dataset: Dataset, seconds: float, languages_from: str = "") -
             *(f"  {line}" for line in _format_holdout(dataset)),
             *(f"  {line}" for line in _format_choice(dataset)),
             *(f"  {line}" for line in _format_dropout(dataset)),
+            *(f"  {line}" for line in _format_tags(dataset)),
             f"  tokens: {source_tokens:,} source, {target_tokens:,} target in rows of "
             f"{', '.join(f'{source}×{target}' for source, target in shapes)}",
             f"  padding efficiency: {dataset.padding_efficiency['total']:.1%}",
@@ -115,6 +116,12 @@ def _format_dropout(dataset: Dataset) -> list[str]:
     return [f"BPE-dropout {rate}: {samples} segmentations of each pair of train"] if rate else []
 
 
+def _format_tags(dataset: Dataset) -> list[str]:
+    tags = dataset.config.get("tags")
+    learned = [f"tags with a piece of their own: {', '.join(tags)}"] if tags else []
+    return learned + [f"{tag} before each source" for tag in [dataset.source_tag] if tag]
+
+
 def _format_choice(dataset: Dataset) -> list[str]:
     """Returns why the vocabulary has its size, if it was chosen."""
     config, counts = dataset.config, dataset.counts.get("train", {})
@@ -180,8 +187,8 @@ def _format_subwords(dataset: Dataset) -> list[str]:
     rows = [[file.path, f"{file.size:,}", f"SHA-256 {file.sha256[:16]}…"] for file in files]
     origins = dataset.config.get("subwords_model") or ["learned here"] * len(rows)
     lines = zip(format_table(rows), origins, strict=True)
-    choice, dropout = _format_choice(dataset), _format_dropout(dataset)
-    return [*(f"{line}  {origin}" for line, origin in lines), *choice, *dropout]
+    notes = [*_format_choice(dataset), *_format_dropout(dataset), *_format_tags(dataset)]
+    return [*(f"{line}  {origin}" for line, origin in lines), *notes]
 
 
 def _format_counts(dataset: Dataset) -> list[str]:

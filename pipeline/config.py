@@ -5,6 +5,7 @@ import os
 from typing import Any, Literal
 
 from pipeline.cleaning.rules import CleaningConfig, PairRules
+from pipeline.common.errors import UserError
 from pipeline.common.settings import as_flags, require, require_choice, require_range, setting
 from pipeline.corpora.catalog import DATASETS
 from pipeline.corpora.corpus_config import CorpusConfig
@@ -13,6 +14,7 @@ from pipeline.corpora.languages import Languages, find_languages
 from pipeline.corpora.treebank import TreebankConfig
 from pipeline.dataset.trees import TREES
 from pipeline.subwords.bpe_dropout import BpeDropout
+from pipeline.subwords.sharing import SharingConfig, taken_settings
 from pipeline.subwords.vocabulary_size import LARGEST, LEAST, SMALLEST_CHOICE
 
 BUILTIN_VOCABULARY_SIZE = 2_000
@@ -46,6 +48,7 @@ class PreprocessConfig:
     test_target_files: tuple[str, ...] = setting((), "Its translations.")
     corpus: CorpusConfig = setting(CorpusConfig(), "Other places where pairs come from.")
     treebank: TreebankConfig = setting(TreebankConfig(), "Trees, for constituency parsing.")
+    sharing: SharingConfig = setting(SharingConfig(), "What datasets of a mixture share.")
     holdout_pairs: int = setting(
         1000,
         "Pairs to hold out of training for dev and for test where their files are not given, at "
@@ -132,6 +135,18 @@ class PreprocessConfig:
         for name in ("vocabulary_size", "target_vocabulary_size"):
             if getattr(self, name) is not None and not self.subwords_model:
                 require_range(self, name, at_least=LEAST[self.subwords])
+        tags, source_tag = self.sharing.tags, self.sharing.source_tag
+        is_given = self.subwords_model or self.sharing.like
+        require(
+            not (tags and is_given),
+            "no --tags: the given subwords have the tags that they were learned with",
+            as_flags(self.sharing, "tags"),
+        )
+        require(
+            bool(is_given) or source_tag in (None, *tags),
+            "one of --tags, or subwords with this tag by --like",
+            as_flags(self.sharing, "source_tag", "tags"),
+        )
         require(
             self.target_vocabulary_size is None or not (is_shared or self.has_trees),
             "--shared_vocabulary=false as well, and no --trees",
@@ -201,7 +216,14 @@ class PreprocessConfig:
         """Returns the configuration with the defaults filled in that depend on other fields.
 
         The vocabulary size stays unset where the subwords are given or the corpus will decide.
+
+        Raises:
+            UserError: `like` names no dataset, or one that another flag contradicts.
         """
+        if self.sharing.like:
+            config = self._like(self.sharing.like)
+            if config != self:
+                return config.resolved()
         source_language, target_language = self.languages.codes
         size = self.vocabulary_size
         if size is None and self.is_builtin and not self.subwords_model:
@@ -218,6 +240,18 @@ class PreprocessConfig:
             cleaning=cleaning,
         )
 
+    def _like(self, directory: str) -> "PreprocessConfig":
+        """Returns the configuration with what it takes over from another dataset."""
+        taken = taken_settings(directory)
+        defaults = {field.name: field.default for field in dataclasses.fields(self)}
+        for name, value in taken.items():
+            if getattr(self, name) not in (defaults[name], value):
+                raise UserError(
+                    f"received --like={directory} with {as_flags(self, name)}: expected no "
+                    f"--{name}, which is taken over from that dataset"
+                )
+        return dataclasses.replace(self, **taken)
+
     @property
     def dropout(self) -> BpeDropout:
         """Returns how BPE-dropout segments the training text."""
@@ -231,7 +265,8 @@ class PreprocessConfig:
     def content(self) -> dict[str, Any]:
         """Returns the fields that decide the bytes of the result, as JSON values."""
         values = dataclasses.asdict(self.resolved())
-        values |= values.pop("cleaning") | values.pop("corpus") | values.pop("treebank")
+        values |= values.pop("cleaning") | values.pop("corpus")
+        values |= values.pop("treebank") | values.pop("sharing")
         return {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in values.items()

@@ -22,6 +22,7 @@ from absl import flags
 from model.config import SearchConfig
 from pipeline.common import cli, flag_help
 from pipeline.common.errors import TO_CONTINUE, UserError
+from pipeline.subwords.sharing import check_tag
 from trainer.bulk_translation.blocks import Model
 from trainer.bulk_translation.driver import TextFiles, translate_file, translate_stream
 from trainer.bulk_translation.interactive import translate_interactively
@@ -35,7 +36,7 @@ def main(argv: list[str]) -> int:
     our_flags = flag_help.our_flags(flags.FLAGS)
     if not files.runner and argv[1:]:
         cli.refuse_unknown(argv[1], our_flags)
-    model = _read_model(files.saved_model, with_prefixes=files.prefix_file is not None)
+    model = _read_model(files)
     if files.interactive:
         return translate_interactively(model)
     if files.output_file:
@@ -45,24 +46,33 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def _read_model(saved_model: str | None, *, with_prefixes: bool) -> Model:
+def _read_model(files: TextFiles) -> Model:
     """Raises UserError if flags contradict, such as those of a run with a SavedModel."""
+    saved_model, with_prefixes = files.saved_model, files.prefix_file is not None
     ignored = cli.given_flags(TrainedModels) + cli.given_flags(SearchConfig)
     if saved_model and ignored:
         raise UserError(
             f"received --saved_model and --{ignored[0]}: which weights and how to search was "
             "fixed by trainer.export; leave one out, or export again"
         )
+    if saved_model and files.source_tag:
+        raise UserError(
+            f"received --saved_model and --source_tag={files.source_tag}: a SavedModel takes the "
+            "tag as text; put it before each line, with a space after it"
+        )
     if saved_model:
         return Model(saved_model, with_prefixes=with_prefixes)
     trained = cli.config_from_flags(TrainedModels)
-    search = cli.override_from_flags(load_run(trained.run_dir).search)
+    run = load_run(trained.run_dir)
+    search = cli.override_from_flags(run.search)
+    if files.source_tag:
+        check_tag(files.source_tag, run.subwords_path("source"))
     if search.n_best > 1 and with_prefixes:
         raise UserError(
             f"received --prefix_file and --n_best={search.n_best}, from the command line or the "
             "run: expected --n_best=1; a translation with a prefix is one alone"
         )
-    return Model(None, trained, search, with_prefixes)
+    return Model(None, trained, search, with_prefixes, files.source_tag)
 
 
 if __name__ == "__main__":

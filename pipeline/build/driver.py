@@ -218,7 +218,9 @@ class _Build:
         return WordCounts(pairs["kept"], counts)
 
     def choose_shapes(self, vocabularies: dict[str, Vocabulary]) -> tuple[Lengths, ...]:
-        """Chooses the shapes of rows from the first pairs of every block."""
+        """Chooses the shapes of rows from the first pairs of every block, or takes them over."""
+        if self.config.sharing.like:
+            return load_dataset(self.config.sharing.like).bucket_shapes
         blocks = [block for split in self.blocks.values() for block in split]
         has_few = sum(block.lines for block in blocks) <= _SAMPLED_PAIRS
         first = None if has_few else math.ceil(_SAMPLED_PAIRS / len(blocks))
@@ -228,7 +230,8 @@ class _Build:
         for block in blocks:
             pairs = read_clean_pairs(self.staging.folder("pairs"), block.name, first)
             dropout = self.config.dropout if block.split == "train" else NO_DROPOUT
-            first_sample = next(encode_pairs(pairs, subwords, dropout))
+            tag = self.config.sharing.source_tag or ""
+            first_sample = next(encode_pairs(pairs, subwords, dropout, source_tag=tag))
             lengths = pair_lengths(first_sample)
             histogram.update(pair for pair in lengths if max(pair) <= self.config.max_length)
         longest = self.config.max_length, self.config.max_length
@@ -249,6 +252,7 @@ class _Build:
             {split: len(blocks) for split, blocks in self.blocks.items()},
             self.config.cleaning.drop_duplicates,
             self.config.dropout,
+            self.config.sharing.source_tag or "",
         )
         folder = self.staging.folder("encoded")
         return self.run_all(Stage("EncodePairs", function, folder, EncodeReport))

@@ -27,6 +27,7 @@ from pipeline.subwords.encoding import (
     load_subwords,
 )
 from pipeline.subwords.learning import LEARNERS, VocabularyTooLarge
+from pipeline.subwords.sharing import check_tag
 from pipeline.subwords.vocabulary_size import choose_vocabulary_size
 from pipeline.subwords.wordpiece import MARK, SPECIAL, tokenizer
 
@@ -72,6 +73,7 @@ class _Plan:
     """A vocabulary to learn or to copy.
 
     size_flag: flag of its size, and `size`, its value.
+    tags: words with a piece of their own.
     """
 
     kind: str
@@ -79,6 +81,7 @@ class _Plan:
     file_name: str
     size_flag: str
     size: int | None
+    tags: tuple[str, ...] = ()
 
 
 def _plan(config: PreprocessConfig) -> list[_Plan]:
@@ -86,8 +89,9 @@ def _plan(config: PreprocessConfig) -> list[_Plan]:
     kind, is_shared = config.subwords, config.shared_vocabulary
     source, target = file_names(kind, shared=is_shared).values()
     both = _Plan(kind, SIDES, source, "vocabulary_size", config.vocabulary_size)
+    tagged = dataclasses.replace(both, tags=config.sharing.tags)
     if is_shared:
-        return [both]
+        return [tagged]
     if config.has_trees:
         file_name = file_names(SYMBOLS, shared=False)["target"]
         target_plan = _Plan(SYMBOLS, SIDES[1:], file_name, "trees", None)
@@ -96,7 +100,7 @@ def _plan(config: PreprocessConfig) -> list[_Plan]:
     else:
         size = config.target_vocabulary_size
         target_plan = _Plan(kind, SIDES[1:], target, "target_vocabulary_size", size)
-    return [dataclasses.replace(both, sides=SIDES[:1]), target_plan]
+    return [dataclasses.replace(tagged, sides=SIDES[:1]), target_plan]
 
 
 def _learn(plan: _Plan, config: PreprocessConfig, counts: WordCounts, path: str) -> None:
@@ -110,10 +114,10 @@ def _learn(plan: _Plan, config: PreprocessConfig, counts: WordCounts, path: str)
     distinct = len(counts.words)
     logging.info("LearnSubwords: %s of %d from %d distinct words", plan.kind, size, distinct)
     try:
-        learn(counts.words, size, path)
+        learn(counts.words, size, path, tags=plan.tags)
     except VocabularyTooLarge as error:
         if plan.size is None:
-            learn(counts.words, error.largest, path)
+            learn(counts.words, error.largest, path, tags=plan.tags)
             return
         raise UserError(
             f"{error}, with few words in several pieces; leave the flag out for "
@@ -132,12 +136,17 @@ def check_given(config: PreprocessConfig) -> list[str]:
 
     Raises:
         UserError: a file is missing, differs from the flags in kind or size, has other special ids,
-          or does not encode word by word; or TensorFlow Text is required and not installed.
+          does not encode word by word, or lacks the source tag; or TensorFlow Text is required
+          and not installed.
     """
     if config.subwords == WORDPIECE:
         tokenizer(SPECIAL)  # raises if TensorFlow Text is not installed
     plans = _plan(config) if config.subwords_model else ()
-    return [_check(path, plan) for path, plan in zip(config.subwords_model, plans, strict=True)]
+    given = list(zip(config.subwords_model, plans, strict=True))
+    checksums = [_check(path, plan) for path, plan in given]
+    if given and config.sharing.source_tag:
+        check_tag(config.sharing.source_tag, config.subwords_model[0])
+    return checksums
 
 
 def _check(path: str, plan: _Plan) -> str:

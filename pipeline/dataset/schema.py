@@ -136,6 +136,11 @@ class Dataset:
         """Returns whether both sides have one vocabulary."""
         return self.vocabularies["source"] == self.vocabularies["target"]
 
+    @property
+    def source_tag(self) -> str:
+        """Returns the tag before each source in the shards; empty without one."""
+        return self.config.get("source_tag") or ""
+
     def to_json(self) -> str:
         """Returns the text of `dataset.json`: everything except the directory."""
         values = dataclasses.asdict(self)

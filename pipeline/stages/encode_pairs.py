@@ -66,6 +66,7 @@ class EncodePairs:
     num_blocks: Mapping[str, int]  # of each split
     drop_duplicates: bool = False
     dropout: BpeDropout = NO_DROPOUT  # of the training pairs
+    source_tag: str = ""  # before each source
 
     def __call__(self, block: Block) -> EncodeReport:
         """Processes one block."""
@@ -77,7 +78,8 @@ class EncodePairs:
             for vocabulary in self.vocabularies
         ]
         dropout = self.dropout if block.split == "train" else NO_DROPOUT
-        samples = self._without_too_long(list(encode_pairs(pairs, subwords, dropout)))
+        encoded = encode_pairs(pairs, subwords, dropout, source_tag=self.source_tag)
+        samples = self._without_too_long(list(encoded))
         rows = self._pack(samples)
         shards = tuple(
             self._write_shard(block, shape, rows[shape])
@@ -147,14 +149,20 @@ class EncodePairs:
 
 
 def encode_pairs(
-    pairs: Sequence[Pair], subwords: Sequence[Subwords], dropout: BpeDropout
+    pairs: Sequence[Pair],
+    subwords: Sequence[Subwords],
+    dropout: BpeDropout,
+    *,
+    source_tag: str = "",
 ) -> Iterator[list[EncodedPair]]:
     """Yields the packed ids of all pairs, each side closed by the end symbol: one list a sample.
 
-    Without BPE-dropout there is one sample.
+    Without BPE-dropout there is one sample. A tag, unless "", stands before each source.
     """
     end = pack_ids([END_ID])
     columns = [[pair[side] for pair in pairs] for side in range(len(subwords))]
+    if source_tag:
+        columns[0] = [f"{source_tag} {source}" for source in columns[0]]
     for seed in range(dropout.samples):
         encoded = (
             vocabulary.sample_packed(lines, dropout.rate, seed)

@@ -7,6 +7,7 @@ text, `symbols` those of trees.
 
 import abc
 import functools
+import itertools
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -108,6 +109,17 @@ class BytePairSubwords(Subwords):
             if len(piece) > 1 and not any(is_special(id) for is_special in special)
         }
 
+    @functools.cached_property
+    def _tags(self) -> list[str]:
+        """The pieces of tags, which come after the special ids: none is ever split."""
+
+        def is_whole(piece: str) -> bool:
+            word = piece.removeprefix(_SPACE)
+            without_merges = self._processor.encode(word, enable_sampling=True, alpha=1.0)
+            return len(piece) > 1 and self._processor.id_to_piece(without_merges) == [piece]
+
+        return list(itertools.takewhile(is_whole, list(self._packed_pieces)[UNKNOWN_ID + 1 :]))
+
     def decode(self, ids_batch: Sequence[Sequence[int]]) -> list[str]:
         """Returns the text of each sentence."""
         return [self._processor.decode([int(id) for id in ids]) for ids in ids_batch]
@@ -121,8 +133,12 @@ class BytePairSubwords(Subwords):
         generator, ids = random.Random(seed), self._packed_pieces
 
         def pack_word(word: str) -> bytes:
-            pieces = bpe_dropout.segment(f"{_SPACE}{word}", self._ranks, dropout, generator)
-            return b"".join(ids.get(piece) or self._pack_bytes(piece) for piece in pieces)
+            marked = f"{_SPACE}{word}"
+            tag = max((t for t in self._tags if marked.startswith(t)), key=len, default="")
+            rest = marked.removeprefix(tag)
+            pieces = bpe_dropout.segment(rest, self._ranks, dropout, generator) if rest else ()
+            packed = (ids.get(piece) or self._pack_bytes(piece) for piece in pieces)
+            return b"".join([ids[tag] if tag else b"", *packed])
 
         return [b"".join(map(pack_word, line.split(" "))) if line else b"" for line in lines]
 

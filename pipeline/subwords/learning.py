@@ -6,7 +6,7 @@ number of distinct words.
 
 import heapq
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import sentencepiece
@@ -18,6 +18,7 @@ from pipeline.dataset.schema import END_ID, PADDING_ID, UNKNOWN_ID
 from pipeline.subwords import wordpiece_learning
 from pipeline.subwords.encoding import BPE, WORDPIECE
 from pipeline.subwords.vocabulary_size import RESERVED
+from pipeline.subwords.wordpiece import MARK, SPECIAL
 
 _LEARNED_WORDS = 1 << 18  # the most frequent: bounds memory for any corpus
 _COVERAGE_OF_LARGE_ALPHABETS = 0.9995  # recommended by SentencePiece; bytes spell the rest
@@ -40,6 +41,7 @@ def learn_bpe(
     vocabulary_size: int,
     path: str,
     *,
+    tags: Sequence[str] = (),
     learned_words: int = _LEARNED_WORDS,
 ) -> None:
     """Learns a SentencePiece BPE model of exactly `vocabulary_size` pieces and writes it.
@@ -49,6 +51,7 @@ def learn_bpe(
           lines; in a script without spaces, a clause or a sentence.
         vocabulary_size: number of pieces, including 256 bytes and three special ids.
         path: file to write, atomically; equal counts give equal bytes.
+        tags: words with a piece of their own, whether or not they occur.
         learned_words: only this many words, the most frequent, are learned from. (On 283,288 words
           of English–French text, learning from 200,000 gave 0.02 % more tokens than from all.)
 
@@ -74,6 +77,7 @@ def learn_bpe(
             byte_fallback=True,
             character_coverage=1.0 if few else _COVERAGE_OF_LARGE_ALPHABETS,
             normalization_rule_name="identity",
+            user_defined_symbols=[f"{MARK}{tag}" for tag in tags],
             num_threads=1,  # fixed, because it is written into the model
             minloglevel=2,
         )
@@ -82,16 +86,29 @@ def learn_bpe(
     write_atomically(path, b"".join(model))
 
 
-def learn_wordpiece(word_counts: Mapping[str, int], vocabulary_size: int, path: str) -> None:
+def learn_wordpiece(
+    word_counts: Mapping[str, int], vocabulary_size: int, path: str, *, tags: Sequence[str] = ()
+) -> None:
     """Learns a wordpiece vocabulary and writes it, one piece per line.
 
     The algorithm fills 95 to 100 % of `vocabulary_size`, where the words have so many pieces.
+
+    Args:
+        word_counts: as of `learn_bpe`.
+        vocabulary_size: number of pieces, including special ones and tags.
+        path: file to write, atomically.
+        tags: words with a piece of their own, whether or not they occur.
 
     Raises:
         VocabularyTooLarge: the words cannot fill 90 %.
         UserError: their characters require more pieces.
     """
-    pieces = wordpiece_learning.learn(word_counts, vocabulary_size)
+    untagged = {
+        word: count for word, count in word_counts.items() if not word.startswith(tuple(tags))
+    }
+    learned = wordpiece_learning.learn(untagged, vocabulary_size - len(tags))
+    special = len(SPECIAL)
+    pieces = [*learned[:special], *(f"{MARK}{tag}" for tag in tags), *learned[special:]]
     if len(pieces) < 0.9 * vocabulary_size:
         raise VocabularyTooLarge(vocabulary_size, len(pieces))
     if len(pieces) > vocabulary_size:
@@ -99,7 +116,7 @@ def learn_wordpiece(word_counts: Mapping[str, int], vocabulary_size: int, path: 
     write_atomically(path, "".join(f"{piece}\n" for piece in pieces).encode())
 
 
-LEARNERS: dict[str, Callable[[Mapping[str, int], int, str], None]] = {
+LEARNERS: dict[str, Callable[..., None]] = {
     BPE: learn_bpe,
     WORDPIECE: learn_wordpiece,
 }

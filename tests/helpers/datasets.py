@@ -47,7 +47,13 @@ def builtin_splits() -> dict[str, list[TextPair]]:
     }
 
 
-def learn_subwords(kind: str, directory: Path, vocabulary_size: int = VOCABULARY_SIZE) -> Path:
+def learn_subwords(
+    kind: str,
+    directory: Path,
+    vocabulary_size: int = VOCABULARY_SIZE,
+    *,
+    tags: Sequence[str] = (),
+) -> Path:
     """Learns subwords from the training pairs and returns their file; as symbols, all words."""
     pairs = builtin_splits()["train"]
     counts = collections.Counter(word for pair in pairs for side in pair for word in side.split())
@@ -55,7 +61,7 @@ def learn_subwords(kind: str, directory: Path, vocabulary_size: int = VOCABULARY
     if kind == SYMBOLS:
         symbols.write(counts, str(path), tags=True)
     else:
-        LEARNERS[kind](counts, vocabulary_size, str(path))
+        LEARNERS[kind](counts, vocabulary_size, str(path), tags=tags)
     return path
 
 

@@ -31,6 +31,7 @@ class Model:
     """What to translate with: an exported model, or checkpoints of runs and a search.
 
     with_prefixes: the model also receives the beginnings of the translations.
+    source_tag: tag put before each sentence; "" for none.
     pin: `identity` at the start of the command; a pinned model that has changed since is not
         loaded, so that all workers translate with the same one.
 
@@ -42,6 +43,7 @@ class Model:
     trained: TrainedModels = TrainedModels()
     search: SearchConfig = SearchConfig()
     with_prefixes: bool = False
+    source_tag: str = ""
     pin: bytes | None = None
 
     def pinned(self) -> "Model":
@@ -51,6 +53,11 @@ class Model:
     def load(self) -> "Translate":
         """Returns the function that translates."""
         start_tensorflow(for_search=True)
+        from trainer.inference.batching import with_source_tag
+
+        return with_source_tag(self._load(), self.source_tag)
+
+    def _load(self) -> "Translate":
         from trainer.exporters.saved_model import DEFAULT_SIGNATURE, WITH_PREFIX, load_saved_model
         from trainer.inference.translator import load_translator
 
@@ -78,7 +85,7 @@ class Model:
 
         if self.saved_model:
             return hashlib.sha256(find_fingerprint(self.saved_model).read_bytes()).digest()
-        digest = hashlib.sha256(repr(self.search).encode())
+        digest = hashlib.sha256(f"{self.search!r}{self.source_tag}".encode())
         for run_dir in self.trained.run_dirs:
             checkpoint = find_checkpoint(Path(run_dir), self.trained.checkpoint)
             digest.update((checkpoint.path / "weights.npz").read_bytes())

@@ -52,6 +52,11 @@ class TextFiles:
         "UTF-8 text whose line n is the beginning of the translation of line n, preferably whole "
         "words; a blank line does not constrain it.",
     )
+    source_tag: str = setting(
+        "",
+        "Tag to put before each sentence, such as <2de>, one of pipeline.preprocess --tags; not if "
+        "the text has its tags.",
+    )
     interactive: bool = setting(
         False, "Translate each line of standard input before reading the next one."
     )

@@ -8,7 +8,9 @@ import sys
 from model.config import SearchConfig
 from pipeline.common import storage
 from pipeline.common.settings import required_setting, setting
+from pipeline.subwords.sharing import check_tag
 from trainer.bulk_translation.blocks import read_blocks
+from trainer.data.raw_text import tag_sentences
 from trainer.runs.run_directory import Run
 from trainer.runs.trained_model import TrainedModels
 from trainer.runtime.startup import start_tensorflow
@@ -24,6 +26,11 @@ class ScoredText:
 
     source_file: str = required_setting("UTF-8 text, one sentence per line.")
     target_file: str = required_setting("UTF-8 text, the translation of each line.")
+    source_tag: str = setting(
+        "",
+        "Tag to put before each sentence, such as <2de>, one of pipeline.preprocess --tags; not if "
+        "the text has its tags.",
+    )
     output_file: str | None = setting(None, "File for the scores; standard output if not given.")
 
 
@@ -37,8 +44,11 @@ def score_files(run: Run, models: TrainedModels, search: SearchConfig, files: Sc
         files: what to score.
 
     Raises:
-        UserError: the files have different numbers of lines, or one is not UTF-8.
+        UserError: the files have different numbers of lines, or one is not UTF-8, or the
+            vocabulary lacks the tag.
     """
+    if files.source_tag:
+        check_tag(files.source_tag, run.subwords_path("source"))
     source, target = read_aligned_lines(files.source_file, files.target_file)
 
     start_tensorflow()
@@ -46,6 +56,7 @@ def score_files(run: Run, models: TrainedModels, search: SearchConfig, files: Sc
     from trainer.inference.translator import load_translator
 
     translator, _checkpoint = load_translator(run, models, search)
+    source = tag_sentences(files.source_tag, source)
     pairs = score_all(translator, run.subwords_path("target"), source, target)
     lines = (f"{json.dumps(pair._asdict(), ensure_ascii=False)}\n".encode() for pair in pairs)
     if files.output_file:

@@ -1,5 +1,7 @@
 """The raw text of dev and test: sources to translate, and their references."""
 
+from collections.abc import Sequence
+
 from pipeline.dataset.schema import Dataset, read_lines
 
 
@@ -9,3 +11,15 @@ def read_text(dataset: Dataset, split: str, *, sentences: int = 0) -> tuple[list
     source = read_lines(dataset.path(part.source_text or ""))
     target = read_lines(dataset.path(part.target_text or ""))
     return source[: sentences or None], target[: sentences or None]
+
+
+def tag_sentences(tag: str, sentences: Sequence[str]) -> list[str]:
+    """Returns sentences with a tag before each, as in training; blank ones stay blank.
+
+    Example:
+        >>> tag_sentences("<2de>", ["A dog.", ""])
+        ['<2de> A dog.', '']
+    """
+    if not tag:
+        return list(sentences)
+    return [f"{tag} {line}" if line.strip(" \t\n\r\f\v") else line for line in sentences]

@@ -150,9 +150,11 @@ def evaluate_run(
         if name in dataset.splits:
             with explain_dataset_errors(dataset):
                 losses = evaluate_loss(translator.models, dataset, name)
-        rows = translate_set(translator, test_set.source, test_set.references)
+        rows = translate_set(
+            translator, test_set.source, test_set.references, source_tag=dataset.source_tag
+        )
         translations = [row.translation for row in rows]
-        language = run.data.target_language
+        language = dataset.target_language
         scores = score_translations(test_set, translations, config, language=language)
         yield Evaluation(EvaluationResult(name, len(rows), scores, weights, search, **losses), rows)
 

@@ -12,7 +12,7 @@ from model.transformer import Transformer
 from pipeline.dataset.schema import Dataset
 from trainer.data.buckets import make_buckets
 from trainer.data.input_pipeline import Batch, evaluation_batches
-from trainer.data.raw_text import read_text
+from trainer.data.raw_text import read_text, tag_sentences
 from trainer.evaluation.result import TranslatedSentence
 from trainer.inference.batching import Translation, translate_all
 from trainer.inference.replicas import replica_scopes
@@ -86,15 +86,26 @@ def evaluate_bleu(
         sentences: how many from the beginning; 0 for all.
     """
     source, references = read_text(dataset, split, sentences=sentences)
-    rows = translate_set(translator, source, references)
+    rows = translate_set(translator, source, references, source_tag=dataset.source_tag)
     return score_bleu([row.translation for row in rows], references), rows
 
 
 def translate_set(
-    translator: Translator, source: Sequence[str], references: Sequence[str]
+    translator: Translator,
+    source: Sequence[str],
+    references: Sequence[str],
+    *,
+    source_tag: str = "",
 ) -> list[TranslatedSentence]:
-    """Translates a test set, on all replicas of a model in training."""
-    translations = _translate(translator, source)
+    """Translates a test set, on all replicas of a model in training.
+
+    Args:
+        translator: the model.
+        source: sentences without tags.
+        references: their translations.
+        source_tag: tag of the dataset whose kind of translation is wanted; "" for none.
+    """
+    translations = _translate(translator, tag_sentences(source_tag, source))
     return [
         TranslatedSentence(sentence, reference, translation.text, translation.score)
         for sentence, reference, translation in zip(source, references, translations, strict=True)
@@ -111,7 +122,8 @@ def sample_translations(
     """
     pairs = list(zip(*read_text(dataset, split), strict=True))
     chosen = pairs[:: max(1, len(pairs) // sentences)][:sentences]
-    translations = _translate(translator, [source for source, _ in chosen])
+    sources = tag_sentences(dataset.source_tag, [source for source, _ in chosen])
+    translations = _translate(translator, sources)
     return [
         {"source": source, "reference": reference, "translation": translation.text}
         for (source, reference), translation in zip(chosen, translations, strict=True)

@@ -10,6 +10,7 @@ import tensorflow as tf
 from absl import logging
 
 from model.search.candidates import IMPOSSIBLE
+from trainer.data.raw_text import tag_sentences
 from trainer.runtime.startup import processor_cores
 
 Translate = Callable[..., dict[str, tf.Tensor]]
@@ -87,6 +88,18 @@ def translate_all(
             "longer than --max_source_length and cut there: %d of %d sentences", cut, len(sentences)
         )
     return [translations[row] for row in range(len(sentences))]
+
+
+def with_source_tag(translate: Translate, tag: str) -> Translate:
+    """Returns a function that puts a tag before each sentence and then translates; "" for none."""
+    if not tag:
+        return translate
+
+    def translate_tagged(text: tf.Tensor, **inputs: tf.Tensor) -> dict[str, tf.Tensor]:
+        sentences = [sentence.decode("utf-8") for sentence in text.numpy()]
+        return translate(text=tf.constant(tag_sentences(tag, sentences), tf.string), **inputs)
+
+    return translate_tagged
 
 
 def count_parallel_batches() -> int:

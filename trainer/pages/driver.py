@@ -17,6 +17,7 @@ from pipeline.common.settings import (
     setting,
 )
 from pipeline.common.storage import write_atomically
+from trainer.data.raw_text import tag_sentences
 from trainer.runs.run_dataset import load_run_datasets
 from trainer.runs.run_directory import Run
 from trainer.runs.trained_model import TrainedModel
@@ -81,7 +82,8 @@ def write_report(run: Run, model: TrainedModel, search: SearchConfig, config: Re
 
     translator, _checkpoint = load_translator(run, model, search)
     samples = sample_translations(translator, dataset, "dev", sentences=config.samples)
-    sentences = (config.text or "").splitlines() or [row["source"] for row in samples[:2]]
+    shown = tag_sentences(dataset.source_tag, [row["source"] for row in samples[:2]])
+    sentences = (config.text or "").splitlines() or shown
     text = report_page(
         run,
         *datasets,

@@ -8,6 +8,7 @@ from absl import logging
 from model.attention_maps import AttentionMaps
 from pipeline.dataset.schema import Dataset
 from trainer.config import TrainingConfig
+from trainer.data.raw_text import tag_sentences
 from trainer.evaluation.test_sets import evaluate_bleu, evaluate_loss, sample_translations
 from trainer.inference.sentence_attention import attend_to_sentences, attention_image
 from trainer.inference.translator import Translator
@@ -106,6 +107,7 @@ def show_samples(
     samples = sample_translations(translator, dataset, "dev", sentences=_SAMPLES)
     writer.write_table(step, "dev/samples", samples)
     by_length = sorted((row["source"] for row in samples), key=len)
-    (attended,) = attend_to_sentences(run, translator, [by_length[len(by_length) // 2]])
+    median = tag_sentences(dataset.source_tag, [by_length[len(by_length) // 2]])
+    (attended,) = attend_to_sentences(run, translator, median)
     for kind in AttentionMaps._fields:
         writer.write_image(step, f"attention/{kind}", attention_image(attended.maps, kind))

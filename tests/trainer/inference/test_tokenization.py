@@ -26,12 +26,16 @@ HARD_LINES = [
     "\u2581a b\u2581c \u2581",  # what subwords mark a space with
     "\u200bzero\ufeff width\u00ad",
     "x" * 300,
+    "<2de> A dog.",
+    " <bt>\tA <2de> dog.<bt> <bt>",
+    "<2de>A <2de><bt> <2d <<2de>",
 ]
 
 
 @pytest.fixture(scope="module", params=["bpe", "wordpiece", "symbols"])
 def subwords_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return learn_subwords(request.param, tmp_path_factory.mktemp("subwords"), 600)
+    folder = tmp_path_factory.mktemp("subwords")
+    return learn_subwords(request.param, folder, 600, tags=("<2de>", "<bt>"))
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +67,16 @@ def test_ids_are_those_of_training(ops: TextOps, subwords: Subwords, sentences: 
     expected = subwords.encode([normalize(line) for line in lines])
     for line, ids, training in zip(lines, tokenize(ops, lines), expected, strict=True):
         assert ids == training + [END_ID], line
+
+
+@pytest.mark.parametrize("kind", ["bpe", "wordpiece"])
+def test_a_tag_in_the_text_is_one_id_before_those_of_the_sentence(
+    kind: str, tmp_path: Path
+) -> None:
+    ops = load_text_ops(learn_subwords(kind, tmp_path, 600, tags=("<2de>",)))
+    for line in ("A dog.", "Zwei Hunde laufen."):
+        tagged, untagged = tokenize(ops, [f"<2de> {line}", line])
+        assert tagged == [UNKNOWN_ID + 1, *untagged]
 
 
 def test_text_comes_back(ops: TextOps, sentences: list[str]) -> None:
