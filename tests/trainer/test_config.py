@@ -190,6 +190,34 @@ def test_recipe_paper_names_the_same_fields_and_is_the_default() -> None:
     )
 
 
+def test_a_fine_tuned_model_begins_where_the_general_one_ended() -> None:
+    """At the same learning rate: scale · √(updates / warm-up) of the one, scale of the other."""
+    general, tuned, mixed = (
+        read_flagfiles(f"configs/recipes/finetune_{name}.flags").training
+        for name in ("general", "captions", "mixed")
+    )
+    assert tuned.init_from == general.run_dir
+    last = general.learning_rate_scale * (tuned.warmup_steps / general.train_steps) ** 0.5
+    assert tuned.learning_rate_scale == pytest.approx(last, abs=0.005)
+    assert mixed == dataclasses.replace(
+        tuned,
+        run_dir=mixed.run_dir,
+        dataset_dir=f"{tuned.dataset_dir},{general.dataset_dir}",
+        dataset_weights=("3", "1"),
+    )
+
+
+def test_the_deep_encoder_differs_in_depth_alone() -> None:
+    multi30k, deep = (
+        read_flagfiles(f"configs/{name}.flags") for name in ("multi30k", "multi30k_deep_encoder")
+    )
+    assert differences(multi30k, deep) == {
+        "run_dir": "runs/multi30k_deep_encoder",
+        "encoder_layers": 6,
+        "decoder_layers": 2,
+    }
+
+
 def test_recipe_paper_reverts_recipe_t2t() -> None:
     both = read_flagfiles("configs/base.flags", *reversed(RECIPES))
     assert both == read_flagfiles("configs/base.flags")

@@ -88,6 +88,8 @@ def _model_and_data(run: Run, datasets: Sequence[Dataset], parameters: int) -> s
         f"data {' and '.join(dataset.name for dataset in datasets)}: {pairs:,} training pairs, "
         f"{' and '.join(sizes)} subwords"
     )
+    if run.origin:
+        text += f" · started from {run.origin.path}, step {run.origin.step:,}"
     return f'<p class="subject">{escape(text)}</p>'
 
 

@@ -24,6 +24,7 @@ from trainer.pages.mixture import mixture_table
 from trainer.pages.results import count_training_tokens
 from trainer.pages.run_report import Illustrations, report_page
 from trainer.runs.checkpoints import save_best, save_checkpoint, take_snapshot
+from trainer.runs.origin import Origin
 from trainer.runs.run_directory import Run
 from trainer.runs.training_data import MixedIn
 from trainer.training.train_step import TrainingModel
@@ -136,16 +137,20 @@ def test_page_begins_with_model_data_and_large_figures(run: Run, report: Report)
     assert shown["Training time"] == ["1m20s"]
 
 
-def test_depths_that_differ_are_shown(run: Run, report: Report, tiny_dataset: Dataset) -> None:
+def test_depths_that_differ_and_the_origin_are_shown(
+    run: Run, report: Report, tiny_dataset: Dataset
+) -> None:
     deep = dataclasses.replace(run.transformer, encoder_layers=6, decoder_layers=2)
+    origin = Origin("runs/base/averaged", 1234, "f00")
     page = report_page(
-        dataclasses.replace(run, transformer=deep),
+        dataclasses.replace(run, transformer=deep, origin=origin),
         tiny_dataset,
         parameters=1_234_567,
         card="a card",
         illustrations=Illustrations([], []),
     )
     assert "(N=6 + 2, d_model=16" in page
+    assert " · started from runs/base/averaged, step 1,234<" in page
 
 
 def test_figures_of_an_unfinished_run_are_those_of_dev(report: Report) -> None:
