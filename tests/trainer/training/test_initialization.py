@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from model.config import SearchConfig
 from pipeline.common.errors import UserError
@@ -41,7 +42,9 @@ def origin(
 def start(origin: tuple[Run, Any], tmp_path: Path) -> Start:
     """Starts a new run from it on a dataset."""
 
-    def start(dataset: Dataset, **settings: Any) -> tuple[TrainingModel, str]:
+    def start(
+        dataset: Dataset, strategy: tf.distribute.Strategy | None = None, **settings: Any
+    ) -> tuple[TrainingModel, str]:
         training = TrainingConfig(
             dataset_dir=dataset.directory,
             run_dir=str(tmp_path / "new"),
@@ -50,7 +53,8 @@ def start(origin: tuple[Run, Any], tmp_path: Path) -> Start:
         )
         run = configure_run(origin[0].transformer, training, SearchConfig(), dataset)
         run = add_origin(run)
-        training_model = make_training_model(run)
+        with (strategy or tf.distribute.get_strategy()).scope():
+            training_model = make_training_model(run)
         return training_model, start_from_origin(run, training_model, dataset)
 
     return start
@@ -85,6 +89,23 @@ def test_with_the_same_subwords_every_weight_is_the_origin_s(
         for name, weight in origin[1].items():
             np.testing.assert_array_equal(received[name], weight, err_msg=name)
     assert int(optimizer.iterations) == 0
+
+
+def test_every_replica_gets_the_origin_s_weights(
+    start: Start,
+    origin: tuple[Run, dict[str, np.ndarray]],
+    tiny_dataset: Dataset,
+    eight_cpus: list[str],
+) -> None:
+    strategy = tf.distribute.MirroredStrategy(
+        eight_cpus[:2], cross_device_ops=tf.distribute.ReductionToOneDevice()
+    )
+    training_model, _ = start(tiny_dataset, strategy, ema_decay=0.9)
+    weights = training_model.transformer.trainable_variables
+    for variable, average in zip(weights, training_model.optimizer.averages, strict=True):
+        for copies in (variable, average):
+            for copy in strategy.experimental_local_results(copies.value):
+                np.testing.assert_array_equal(copy, origin[1][variable.path])
 
 
 def test_rows_of_equal_pieces_are_copied_and_the_others_start_afresh(
