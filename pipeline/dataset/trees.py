@@ -84,7 +84,9 @@ def parse(brackets: str) -> Tree:
     Raises:
         ValueError: the text is not such a tree.
     """
-    symbols, words, open_labels = [], [], []
+    symbols: list[str] = []
+    words: list[str] = []
+    open_labels: list[str] = []
     for opening, word, closing in _PART.findall(brackets):
         if closing:
             symbols.append(f"){open_labels.pop()}" if open_labels else ")")
