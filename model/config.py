@@ -84,6 +84,12 @@ class TransformerConfig:
         "Add one learned vector to all source embeddings, as Tensor2Tensor's target-space "
         "embedding does.",
     )
+    attention_window: int = setting(
+        0,
+        "Size r of the neighbourhood, centred on its own position, that each position of the "
+        "encoder attends to, an odd number of tokens (§4, restricted self-attention); 0 for the "
+        "whole sentence. The mask saves neither time nor memory.",
+    )
     attention_init_variance: float = setting(
         0.5,
         "Initial variance of the projections of queries, keys and values, as a share of Glorot's: "
@@ -93,7 +99,12 @@ class TransformerConfig:
     def __post_init__(self) -> None:
         sizes = ("num_layers", "model_dim", "feed_forward_dim", "num_heads", "max_positions")
         require_range(self, *sizes, at_least=1)
-        require_range(self, "encoder_layers", "decoder_layers", at_least=0)
+        require_range(self, "encoder_layers", "decoder_layers", "attention_window", at_least=0)
+        require(
+            self.attention_window == 0 or self.attention_window % 2 == 1,
+            "an odd number, as many tokens to the left as to the right; or 0 for all",
+            as_flags(self, "attention_window"),
+        )
         require(
             self.model_dim % 2 == 0,
             "an even number, for pairs of sine and cosine (§3.5)",

@@ -71,3 +71,19 @@ def causal_mask(length: int | Tensor) -> Tensor:
     """
     positions = ops.arange(length)
     return ops.expand_dims(positions[:, None] >= positions[None, :], axis=(0, 1))
+
+
+def window_mask(length: int | Tensor, size: int) -> Tensor:
+    """Window mask: True at the `size` positions centred on the query's own (§4, restricted).
+
+    Args:
+        length: S, tokens.
+        size: r, odd.
+
+    Returns:
+        bool `[1, 1, S, S]`, for S = 4 and r = 3 `[[1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1],
+        [0, 0, 1, 1]]`.
+    """
+    positions = ops.arange(length)
+    distances = ops.abs(positions[:, None] - positions[None, :])
+    return ops.expand_dims(distances <= size // 2, axis=(0, 1))

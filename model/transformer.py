@@ -22,6 +22,7 @@ from model.masks import (
     padding_mask,
     positions_in_sentences,
     sentence_mask,
+    window_mask,
 )
 from model.positions import make_positions
 from model.search.ensemble import average_steps, join_caches
@@ -148,6 +149,8 @@ class Transformer(keras.Model):
         x = self.target_space(x) if self.target_space else x
         x = self.source_dropout(x, training=training)
         mask = sentence_mask(sentences, sentences)
+        if self.config.attention_window:
+            mask &= window_mask(ops.shape(source)[1], self.config.attention_window)
         return self.encoder(x, attention_mask=mask, training=training)
 
     def start_search(self, source: Tensor) -> Cache:

@@ -69,15 +69,15 @@ def residual(layer: Any, norm: str, x: Array, sublayer: Callable[[Array], Array]
     return layer_norm(layer.norm, x + sublayer(x))
 
 
-def encode(encoder: Any, norm: str, x: Array) -> Array:
-    """Figure 1 left, `[S, D]` to `[S, D]`."""
-    everything = np.ones((len(x), len(x)), bool)
+def encode(encoder: Any, norm: str, x: Array, window: int = 0) -> Array:
+    """Figure 1 left, `[S, D]` to `[S, D]`; with a window, of that many positions (§4)."""
+    near = [[not window or abs(s - t) <= window // 2 for s in range(len(x))] for t in range(len(x))]
     for layer in encoder.layers:
         x = residual(
             layer.self_attention_residual,
             norm,
             x,
-            partial(self_attention, layer.self_attention, visible=everything),
+            partial(self_attention, layer.self_attention, visible=np.array(near)),
         )
         x = residual(
             layer.feed_forward_residual, norm, x, partial(feed_forward, layer.feed_forward)
@@ -141,5 +141,5 @@ def transform(model: Any, source: list[int], target: list[int]) -> Array:
     embedded = embed(source)
     if config.target_space:
         embedded += weight(model.target_space.vector)
-    memory = encode(model.encoder, config.norm, embedded)
+    memory = encode(model.encoder, config.norm, embedded, config.attention_window)
     return decode(model.decoder, config.norm, embed([0, *target[:-1]]), memory) @ matrix.T

@@ -54,6 +54,8 @@ def test_a_stack_without_a_depth_of_its_own_has_num_layers(
         ({"num_layers": 0}, "received --num_layers=0: expected at least 1"),
         ({"encoder_layers": -1}, "received --encoder_layers=-1: expected at least 0"),
         ({"decoder_layers": -1}, "received --decoder_layers=-1: expected at least 0"),
+        ({"attention_window": -1}, "received --attention_window=-1: expected at least 0"),
+        ({"attention_window": 4}, "received --attention_window=4: expected an odd number"),
         ({"model_dim": -2}, "received --model_dim=-2: expected at least 1"),
         ({"model_dim": 33}, "received --model_dim=33: expected an even number"),
         ({"feed_forward_dim": 0}, "received --feed_forward_dim=0: expected at least 1"),

@@ -8,6 +8,7 @@ from model.masks import (
     padding_mask,
     positions_in_sentences,
     sentence_mask,
+    window_mask,
 )
 from pipeline.dataset import schema
 from tests.helpers.small_models import numpy
@@ -31,6 +32,19 @@ def test_causal_mask_shows_a_position_itself_and_earlier_ones() -> None:
     mask = numpy(causal_mask(3))
     assert mask.shape == (1, 1, 3, 3) and mask.dtype == bool
     assert mask[0, 0].tolist() == [[True, False, False], [True, True, False], [True, True, True]]
+
+
+def test_window_mask_is_centred_on_each_position() -> None:
+    mask = numpy(window_mask(4, 3))
+    assert mask.shape == (1, 1, 4, 4) and mask.dtype == bool
+    assert mask[0, 0].astype(int).tolist() == [
+        [1, 1, 0, 0],
+        [1, 1, 1, 0],
+        [0, 1, 1, 1],
+        [0, 0, 1, 1],
+    ]
+    assert numpy(window_mask(9, 5))[0, 0].sum(axis=1).tolist() == [3, 4, 5, 5, 5, 5, 5, 4, 3]
+    assert numpy(window_mask(4, 7)).all() and (numpy(window_mask(4, 1))[0, 0] == np.eye(4)).all()
 
 
 def test_sentences_of_a_row_are_numbered_and_padding_is_in_none() -> None:

@@ -70,16 +70,34 @@ def test_attention_does_not_cross_sentences_of_a_row(side: int) -> None:
     assert (before[second] != after[second]).any()
 
 
+def test_a_window_hides_whatever_is_beyond_it() -> None:
+    encode = make_transformer(num_layers=1, attention_window=3).encode
+    source = np.array([[5, 9, 3, 7, 3, 1]])
+    changed = np.array([[4, 9, 3, 7, 3, 1]])
+    before, after = numpy(encode(source))[0], numpy(encode(changed))[0]
+    assert (before[:2] != after[:2]).any(axis=1).all()
+    assert (before[2:] == after[2:]).all()
+
+
+def test_the_window_of_a_packed_sentence_ends_with_the_sentence() -> None:
+    encode = make_transformer(attention_window=3).encode
+    sources = [source for source, _ in PACKED_PAIRS]
+    packed = numpy(encode(np.array([sum(sources, []) + [0, 0]])))[0]
+    expected = np.concatenate([numpy(encode(np.array([source])))[0] for source in sources])
+    np.testing.assert_allclose(packed[: len(expected)], expected, atol=1e-5)
+
+
 @pytest.mark.parametrize(
     "changes",
     [
         {},
         {"value_dim": 9},
         {"encoder_layers": 3, "decoder_layers": 1},
+        {"attention_window": 3},
         *({name: value} for name, value in TENSOR2TENSOR.items()),
         TENSOR2TENSOR,
     ],
-    ids=["paper", "heads of one size", "3 + 1 layers", *TENSOR2TENSOR, "all"],
+    ids=["paper", "heads of one size", "3 + 1 layers", "window", *TENSOR2TENSOR, "all"],
 )
 def test_logits_are_those_of_the_equations_without_padding(changes: dict[str, Any]) -> None:
     model = make_transformer(**changes)
@@ -197,8 +215,8 @@ def make_room(cache: Cache, entries: int) -> Cache:
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"positions": "learned"}, TENSOR2TENSOR],
-    ids=["paper", "learned", "tensor2tensor"],
+    [{}, {"positions": "learned"}, {"attention_window": 3}, TENSOR2TENSOR],
+    ids=["paper", "learned", "window", "tensor2tensor"],
 )
 def test_search_steps_give_the_logits_of_training(changes: dict[str, Any]) -> None:
     model = make_transformer(**changes)

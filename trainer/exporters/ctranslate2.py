@@ -38,8 +38,8 @@ def save_ctranslate2(run: Run, translator: Translator, directory: Path, *, weigh
     Raises:
         UserError: ctranslate2 is not installed, or cannot express the architecture.
     """
-    specs = _import_specs()
     _check(translator.transformer.config)
+    specs = _import_specs()
     longest = translator.search.max_source_length + translator.search.extra_length
     spec = _fill(specs, translator.transformer, longest=longest)
     pieces = {side: _pieces(run, side) for side in SIDES}
@@ -75,6 +75,11 @@ def _check(config: TransformerConfig) -> None:
         raise UserError(
             f"CTranslate2 expects key_dim and value_dim of model_dim / num_heads ({head_dim:g}), "
             f"received a run with {config.key_dim} and {config.value_dim}: export a SavedModel"
+        )
+    if config.attention_window:
+        raise UserError(
+            "CTranslate2 expects attention to whole sentences, received a run with "
+            f"--attention_window={config.attention_window}: export a SavedModel"
         )
 
 

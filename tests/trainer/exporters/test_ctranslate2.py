@@ -84,9 +84,18 @@ def test_without_the_package_one_line_says_what_to_install(
         save_ctranslate2(tiny_run, translator, tmp_path / "x", weights="int8")
 
 
-def test_heads_of_another_size_are_refused(ctranslate2: Any, tiny_run: Run, tmp_path: Path) -> None:
-    transformer = Transformer(dataclasses.replace(TINY, key_dim=4), VOCABULARY_SIZE)
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"key_dim": 4}, "with 4 and 8: export a SavedModel"),
+        ({"attention_window": 3}, "--attention_window=3: export a SavedModel"),
+    ],
+)
+def test_what_it_cannot_express_is_refused(
+    tiny_run: Run, tmp_path: Path, changes: dict[str, int], message: str
+) -> None:
+    transformer = Transformer(dataclasses.replace(TINY, **changes), VOCABULARY_SIZE)
     translator = make_translator(tiny_run, transformer)
-    with pytest.raises(UserError, match="with 4 and 8: export a SavedModel"):
+    with pytest.raises(UserError, match=message):
         save_ctranslate2(tiny_run, translator, tmp_path / "x", weights="int8")
     assert not (tmp_path / "x").exists()
