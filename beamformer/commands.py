@@ -14,6 +14,7 @@ MODULES = {
     "beamformer-evaluate": "trainer.evaluate",
     "beamformer-export": "trainer.export",
     "beamformer-inspect": "pipeline.inspect",
+    "beamformer-paper": "trainer.paper",
     "beamformer-preprocess": "pipeline.preprocess",
     "beamformer-report": "trainer.report",
     "beamformer-score": "trainer.score",

@@ -242,3 +242,6 @@ def test_pages_show_the_run_and_what_it_attends_to(trained: Path, tmp_path: Path
         "A <b> sleeps.",
     ]
     assert report.loads() == attention.loads() == []
+    text = "--text=The dog sleeps.\nThe cat sleeps."
+    succeed("trainer.paper", f"--run_dir={trained}", f"--output_file={page}", text)
+    assert len(Page(page.read_text("utf-8")).all("figure", "heads")) == 2

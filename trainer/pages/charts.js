@@ -1,5 +1,5 @@
 "use strict";
-// Pointing at a chart shows the values of all its curves at the nearest step.
+// Pointing at a chart shows the values of all its curves at the nearest step, or whatever is across.
 for (const chart of document.querySelectorAll(".chart")) {
   const svg = chart.querySelector("svg");
   const cursor = chart.querySelector(".cursor");
@@ -24,7 +24,8 @@ for (const chart of document.querySelectorAll(".chart")) {
     cursor.setAttribute("x1", pixels[closest]);
     cursor.setAttribute("x2", pixels[closest]);
     cursor.style.visibility = "visible";
-    shownStep.value = `at step ${curves[closest].points[indices[closest]][0].toLocaleString("en")}`;
+    const step = curves[closest].points[indices[closest]][0];
+    shownStep.value = `at ${chart.dataset.across} ${step.toLocaleString("en")}`;
     curves.forEach((curve, number) => {
       shownValues[number].value = format(curve.points[indices[number]][1]);
     });

@@ -24,17 +24,20 @@ class Curve(NamedTuple):
 
 
 class Axis(NamedTuple):
-    """The vertical axis.
+    """An axis.
 
     log_scale: logarithmic; values must be positive.
     covers: values that the axis always includes, so that small changes look small.
+    name: of its values, shown where a script reads the chart; of the horizontal axis alone.
     """
 
     log_scale: bool = False
     covers: tuple[float, ...] = ()
+    name: str = ""
 
 
 LINEAR = Axis()
+STEPS = Axis(covers=(0,), name="step")
 
 
 def line_chart(
@@ -43,15 +46,17 @@ def line_chart(
     curves: Sequence[Curve],
     *,
     axis: Axis = LINEAR,
+    across: Axis = STEPS,
     best: Callable[[Iterable[float]], float] | None = None,
 ) -> str:
-    """Returns a figure of values over steps; empty if no value is finite.
+    """Returns a figure of values over steps, or another quantity; empty if no value is finite.
 
     Args:
         title: name of the quantity.
         unit: unit of the values.
-        curves: one to three; non-finite values are skipped.
+        curves: one to four; non-finite values are skipped.
         axis: the vertical axis.
+        across: the horizontal axis.
         best: min or max, to mark the best value of the last curve; None for no mark.
     """
     curves = [Curve(name, [p for p in points if math.isfinite(p[1])]) for name, points in curves]
@@ -60,10 +65,10 @@ def line_chart(
     if not steps:
         return ""
     values += axis.covers
-    find_ticks = log_ticks if axis.log_scale else ticks
-    x_ticks = ticks(min(0, *steps), max(steps))
-    y_ticks = find_ticks(min(values), max(values))
-    x = _scale((min(0, *steps), max(steps)), (_LEFT, _WIDTH - _RIGHT))
+    steps += across.covers
+    x_ticks = _find_ticks(across, steps)
+    y_ticks = _find_ticks(axis, values)
+    x = _scale((min(steps), max(steps)), (_LEFT, _WIDTH - _RIGHT), log=across.log_scale)
     bottom, top = min(*values, *y_ticks), max(*values, *y_ticks)
     y = _scale((bottom, top), (_HEIGHT - _BOTTOM, _TOP), log=axis.log_scale)
     body = [
@@ -79,7 +84,7 @@ def line_chart(
         step = next(step for step, candidate in points if candidate == value)
         body.append(_best_mark(last, x(step), y(value)))
         legend.append(f'<b class="curve-{last}">best {_round(value)} at {step:,}</b>')
-    return _figure(title, unit, "".join(body), "".join(legend))
+    return _figure(title, unit, "".join(body), "".join(legend), across=across.name)
 
 
 def ticks(low: float, high: float) -> list[float]:
@@ -126,9 +131,15 @@ def _scale(domain: tuple[float, float], pixels: tuple[float, float], *, log: boo
     return lambda value: pixels[0] + (measure(value) - low) / span * (pixels[1] - pixels[0])
 
 
-def _figure(title: str, unit: str, drawing: str, legend: str) -> str:
+def _find_ticks(axis: Axis, values: Sequence[float]) -> list[float]:
+    find = log_ticks if axis.log_scale else ticks
+    return find(min(values), max(values))
+
+
+def _figure(title: str, unit: str, drawing: str, legend: str, *, across: str) -> str:
     return (
-        f'<figure class="chart"><figcaption><b>{escape(title)}</b>, {escape(unit)} '
+        f'<figure class="chart" data-across="{escape(across)}"><figcaption>'
+        f"<b>{escape(title)}</b>, {escape(unit)} "
         f'<output></output></figcaption>\n<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
         f'aria-label="{escape(title)}">\n{drawing}\n</svg>\n'
         f'<div class="legend">{legend}</div></figure>'

@@ -376,7 +376,7 @@ def test_two_replicas_make_the_update_of_one_when_padding_is_uneven(
         half = context.replica_id_in_sync_group
         return batch_of(slice(2 * half, 2 * half + 2))
 
-    step = tf.function(mirrored.train_step)
+    step = tf.function(mirrored.train_step, autograph=False)
     for _ in range(2):
         halves = strategy.experimental_distribute_values_from_function(slice_of)
         expected = alone.train_step(batch_of())
