@@ -74,14 +74,14 @@ def text(x: float, y: float, words: str, *, anchor: str = "middle", quiet: bool 
 def arrow(*points: tuple[float, float]) -> str:
     """Returns a line through points, horizontal and vertical, with a tip at the last one."""
     (before_x, before_y), (x, y) = points[-2:]
-    if x == before_x:
-        back, sides = (0, _TIP if before_y > y else -_TIP), (_TIP / 2, 0)
-    else:
-        back, sides = (_TIP if before_x > x else -_TIP, 0), (0, _TIP / 2)
+    vertical = x == before_x
+    length = _TIP if (before_x, before_y) > (x, y) else -_TIP
+    back = (0, length) if vertical else (length, 0)
+    half = (_TIP / 2, 0) if vertical else (0, _TIP / 2)
     corners = [
         (x, y),
-        (x + back[0] + sides[0], y + back[1] + sides[1]),
-        (x + back[0] - sides[0], y + back[1] - sides[1]),
+        (x + back[0] + half[0], y + back[1] + half[1]),
+        (x + back[0] - half[0], y + back[1] - half[1]),
     ]
     return (
         f'<polyline class="link" points="{_join(points)}"/>'

@@ -92,7 +92,8 @@ def scaling() -> str:
     sizes = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
     random = np.random.default_rng(1)
     mask = np.ones((1, 1, 1, _KEYS), bool)
-    ours, unscaled = [], []
+    ours: list[float] = []
+    unscaled: list[float] = []
     for size in sizes:
         query, key = (random.normal(size=(1, 1, count, size)).astype("float32")
                       for count in (_QUERIES, _KEYS))  # fmt: skip

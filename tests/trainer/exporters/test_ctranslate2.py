@@ -92,7 +92,7 @@ def test_without_the_package_one_line_says_what_to_install(
     ],
 )
 def test_what_it_cannot_express_is_refused(
-    tiny_run: Run, tmp_path: Path, changes: dict[str, int], message: str
+    tiny_run: Run, tmp_path: Path, changes: dict[str, Any], message: str
 ) -> None:
     transformer = Transformer(dataclasses.replace(TINY, **changes), VOCABULARY_SIZE)
     translator = make_translator(tiny_run, transformer)

@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+from typing import Any
 
 import pytest
 
@@ -37,7 +38,7 @@ def exists(name: str) -> bool:
     parts = name.split(".")
     for count in range(len(parts), 0, -1):
         if ROOT.joinpath(*parts[:count]).with_suffix(".py").exists():
-            value = importlib.import_module(".".join(parts[:count]))
+            value: Any = importlib.import_module(".".join(parts[:count]))
             for part in parts[count:]:
                 value = getattr(value, part, None)
             return value is not None
