@@ -3,8 +3,9 @@
     python tests/helpers/c_api.py SAVED_MODEL SITE_PACKAGES < requests.json
 
 Each request names the tensors of a signature, `{"inputs": {tensor: [text, …]}, "outputs": {tensor:
-"string" | "float" | "int"}}`, text with one character for each byte; the answer gives each output's
-values, flat. No Python module of TensorFlow is imported: only its shared libraries are loaded.
+"string" | "float" | "int" | "bool"}}`, text with one character for each byte; the answer gives each
+output's values, flat. No Python module of TensorFlow is imported: only its shared libraries are
+loaded.
 """
 
 import ctypes
@@ -15,7 +16,7 @@ from pathlib import Path
 TEXT_OPS = ("normalize_ops", "sentencepiece_tokenizer", "fast_wordpiece_tokenizer")
 STRING_SIZE = 24  # bytes of a TF_TString
 TF_STRING = 7
-NUMBERS = {"float": ctypes.c_float, "int": ctypes.c_int32}
+NUMBERS = {"float": ctypes.c_float, "int": ctypes.c_int32, "bool": ctypes.c_bool}
 
 
 class Output(ctypes.Structure):

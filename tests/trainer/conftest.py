@@ -49,6 +49,24 @@ def translator(tiny_dataset: Dataset, tiny_transformer: TransformerConfig) -> "T
     return Translator(transformer, ops, ops, search)
 
 
+@pytest.fixture(scope="session")
+def parser(translator: "Translator", tmp_path_factory: pytest.TempPathFactory) -> "Translator":
+    """An untrained parser, with the subwords of `translator` and 10 symbols."""
+    import keras
+
+    from model.transformer import Transformer
+    from pipeline.subwords import symbols
+    from trainer.inference.tokenization import load_text_ops
+    from trainer.inference.translator import Translator
+
+    keras.utils.set_random_seed(1)
+    path = tmp_path_factory.mktemp("symbols") / "subwords.target.symbols"
+    pieces = ("(S", ")S", "(NP", ")NP", "(VP", ")VP", "NN", "VB", "DT", ".")
+    symbols.write({piece: 9 - n for n, piece in enumerate(pieces)}, str(path), tags=True)
+    transformer = Transformer(TINY, 13, source_vocabulary_size=VOCABULARY_SIZE)
+    return Translator(transformer, translator.source_ops, load_text_ops(path), translator.search)
+
+
 @pytest.fixture
 def make_run(tmp_path: Path, tiny_dataset: Dataset) -> Callable[..., Run]:
     """Makes the description of a run of the tiny model in a directory of the test's own."""

@@ -2,7 +2,7 @@
 
 import contextlib
 import queue
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -25,12 +25,14 @@ class Translation(NamedTuple):
     score: log-probability in nats, divided by the length penalty.
     source_tokens_cut: subwords cut off the end of a source that was too long.
     n_best: if several were asked for, all translations and their scores, best first.
+    is_repaired: of a parser, whether its symbols had to be made a tree; else None.
     """
 
     text: str
     score: float
     source_tokens_cut: int = 0
     n_best: tuple[tuple[str, float], ...] = ()
+    is_repaired: bool | None = None
 
 
 def translate_all(
@@ -44,7 +46,8 @@ def translate_all(
     """Translates any number of sentences in batches of similar length; keeps their order.
 
     The steps of search are too small to be divided among processor cores, so each core translates
-    a batch of its own. Logs how many sentences were too long to be translated whole.
+    a batch of its own. Logs how many sentences were too long to be translated whole, and how many
+    trees were repaired.
 
     Args:
         translate: `Translator.translate` or `translate_nbest`, or an exported model's
@@ -82,11 +85,7 @@ def translate_all(
     with ThreadPoolExecutor(len(scopes)) as pool:
         for rows, batch in zip(batches, pool.map(translate_batch, batches), strict=True):
             translations.update(zip(rows, batch, strict=True))
-    cut = sum(translation.source_tokens_cut > 0 for translation in translations.values())
-    if cut:
-        logging.warning(
-            "longer than --max_source_length and cut there: %d of %d sentences", cut, len(sentences)
-        )
+    _warn(translations.values())
     return [translations[row] for row in range(len(sentences))]
 
 
@@ -107,22 +106,43 @@ def count_parallel_batches() -> int:
     return 1 if tf.config.list_logical_devices("GPU") else processor_cores()
 
 
+def _warn(translations: Collection[Translation]) -> None:
+    """Logs how many sentences were cut, and how many trees were repaired."""
+    cut = sum(translation.source_tokens_cut > 0 for translation in translations)
+    repaired = sum(translation.is_repaired or False for translation in translations)
+    for problem, count in (
+        ("longer than --max_source_length and cut there", cut),
+        ("repaired, because the symbols were no tree over the words", repaired),
+    ):
+        if count:
+            logging.warning("%s: %d of %d sentences", problem, count, len(translations))
+
+
 def _read_best(result: dict[str, tf.Tensor]) -> list[Translation]:
     columns = (result[name].numpy() for name in ("translation", "score", "source_tokens_cut"))
+    rows = zip(*columns, _read_repaired(result), strict=True)
     return [
-        Translation(text.decode("utf-8"), float(score), int(cut))
-        for text, score, cut in zip(*columns, strict=True)
+        Translation(text.decode("utf-8"), float(score), int(cut), is_repaired=repaired)
+        for text, score, cut, repaired in rows
     ]
 
 
 def _read_n_best(result: dict[str, tf.Tensor]) -> list[Translation]:
     columns = (result[name].numpy() for name in ("translations", "scores", "source_tokens_cut"))
     translations = []
-    for texts, scores, cut in zip(*columns, strict=True):
+    for texts, scores, cut, repaired in zip(*columns, _read_repaired(result), strict=True):
         n_best = tuple(
             (text.decode("utf-8"), float(score))
             for text, score in zip(texts, scores, strict=True)
             if score > IMPOSSIBLE / 2
         )
-        translations.append(Translation(*n_best[0], int(cut), n_best))
+        translations.append(Translation(*n_best[0], int(cut), n_best, repaired))
     return translations
+
+
+def _read_repaired(result: dict[str, tf.Tensor]) -> Sequence[bool | None]:
+    """Returns whether the best translation of each sentence was repaired."""
+    if "is_repaired" not in result:
+        return [None] * len(result["source_tokens_cut"])
+    repaired = result["is_repaired"].numpy()
+    return (repaired[:, 0] if repaired.ndim == 2 else repaired).tolist()

@@ -73,13 +73,14 @@ def attention_image(maps: AttentionMaps, kind: str, *, pixels: int = 4) -> np.nd
 def _attend(
     translator: Translator, source: Subwords, target: Subwords, sentence: str
 ) -> SentenceAttention:
-    source_ids, (cut,) = translator.source_ids(tf.constant([sentence]))
+    text = tf.constant([sentence])
+    source_ids, (cut,) = translator.source_ids(text)
     if cut:
         logging.warning("a sentence was longer than --max_source_length and cut there")
     best = translator.search_ids(source_ids).tokens[:, 0]  # [1, T]
     target_ids = best[:, : tf.math.count_nonzero(best[0] != PADDING_ID)]
     maps = attention_maps(translator.transformer, source_ids, target_ids)
-    (translation,) = translator.target_ops.detokenize(target_ids).numpy()
+    (translation,) = translator.target_ops.translations(target_ids, text)["translation"].numpy()
     return SentenceAttention(
         text=sentence,
         translation=translation.decode("utf-8"),

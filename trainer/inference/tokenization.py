@@ -16,6 +16,7 @@ from pipeline.common.silence import silent_stderr
 from pipeline.dataset.schema import END_ID, PADDING_ID, UNKNOWN_ID
 from pipeline.subwords import wordpiece
 from pipeline.subwords.encoding import BPE, SYMBOLS, WORDPIECE, kind_of, read_pieces
+from trainer.inference.tree_ops import build_trees
 
 
 class TextOps(tf.Module, abc.ABC):
@@ -29,7 +30,19 @@ class TextOps(tf.Module, abc.ABC):
 
     def detokenize(self, ids: tf.Tensor) -> tf.Tensor:
         """Returns the text, string `[B]`, of ids, int32 `[B, T]`; end and padding give no text."""
-        return self._detokenize(tf.ragged.boolean_mask(ids, ids > END_ID))
+        return self._detokenize(_ids_of_text(ids))
+
+    def translations(self, ids: tf.Tensor, sentences: tf.Tensor) -> dict[str, tf.Tensor]:
+        """Returns the outputs of a model for sentences.
+
+        Args:
+            ids: int32 `[B, T]`, found by search.
+            sentences: string `[B]`, the sources.
+
+        Returns:
+            `translation`, string `[B]`; of trees, also `is_repaired`, bool `[B]`.
+        """
+        return {"translation": self.detokenize(ids)}
 
     @abc.abstractmethod
     def _tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
@@ -111,6 +124,13 @@ class SymbolOps(TextOps):
         super().__init__(name="symbols")
         self._pieces = tf.constant(read_pieces(path))
 
+    def translations(self, ids: tf.Tensor, sentences: tf.Tensor) -> dict[str, tf.Tensor]:
+        """Returns bracketed trees over the words of the sentences, repaired where necessary."""
+        symbols = self._look_up_pieces(_ids_of_text(ids))
+        trees, is_repaired = build_trees(symbols, normalize_text(sentences))
+        exists = tf.reduce_any(ids != PADDING_ID, axis=1)  # fewer than N hypotheses may exist
+        return {"translation": tf.where(exists, trees, ""), "is_repaired": is_repaired & exists}
+
     def _tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
         return tf.ragged.map_flat_values(self._look_up, tf.strings.split(text))
 
@@ -122,8 +142,10 @@ class SymbolOps(TextOps):
         return tf.where(tf.reduce_any(matches, axis=1), found, UNKNOWN_ID)
 
     def _detokenize(self, ids: tf.RaggedTensor) -> tf.Tensor:
-        symbols = tf.ragged.map_flat_values(lambda id: tf.gather(self._pieces, id), ids)
-        return tf.strings.reduce_join(symbols, axis=-1, separator=" ")
+        return tf.strings.reduce_join(self._look_up_pieces(ids), axis=-1, separator=" ")
+
+    def _look_up_pieces(self, ids: tf.RaggedTensor) -> tf.RaggedTensor:
+        return tf.ragged.map_flat_values(lambda id: tf.gather(self._pieces, id), ids)
 
 
 _CLASSES: dict[str, Callable[[str], TextOps]] = {
@@ -158,6 +180,11 @@ def cut_ids(tokens: tf.Tensor, longest: int) -> tuple[tf.Tensor, tf.Tensor]:
 def count_ids(tokens: tf.Tensor) -> tf.Tensor:
     """Counts the tokens of each sentence, int32 `[B]`, of ids `[B, S]`."""
     return tf.math.count_nonzero(tokens, axis=1, dtype=tf.int32)
+
+
+def _ids_of_text(ids: tf.Tensor) -> tf.RaggedTensor:
+    """Removes end symbols and padding."""
+    return tf.ragged.boolean_mask(ids, ids > END_ID)
 
 
 def normalize_text(text: tf.Tensor) -> tf.Tensor:

@@ -78,7 +78,9 @@ class Translator(tf.Module):
         Returns:
             `translation`, string `[B]`, the best hypothesis; `score`, float32 `[B]`, its
             log-probability in nats divided by the length penalty; `source_tokens_cut`, int32
-            `[B]`, the subwords cut off the end of a sentence that was too long.
+            `[B]`, the subwords cut off the end of a sentence that was too long. A parser's
+            translation is a bracketed tree over the words of the sentence, and `is_repaired`, bool
+            `[B]`, says whether the hypothesis was none.
         """
         return self._translate(text, tf.zeros((tf.size(text), 1), tf.int32))
 
@@ -108,17 +110,20 @@ class Translator(tf.Module):
         Returns:
             `translations`, string `[B, N]`, best first, and their `scores`, float32 `[B, N]`; if
             fewer than N exist, the others are empty and have a score of −10⁹; `source_tokens_cut`
-            as in `translate`.
+            and of trees `is_repaired`, `[B, N]`, as in `translate`.
         """
         source, cut = self.source_ids(text)
         hypotheses = self.search_n_best(source)
         shape = tf.shape(hypotheses.scores)  # [B, N]
         length = tf.shape(hypotheses.tokens)[2]
         tokens = tf.reshape(hypotheses.tokens, (shape[0] * shape[1], length))  # [B·N, T]
+        outputs = self.target_ops.translations(tokens, tf.repeat(text, shape[1]))
+        translations = tf.reshape(outputs.pop("translation"), shape)
         return {
-            "translations": tf.reshape(self.target_ops.detokenize(tokens), shape),
+            "translations": translations,
             "scores": hypotheses.scores,
             "source_tokens_cut": cut,
+            **{name: tf.reshape(values, shape) for name, values in outputs.items()},
         }
 
     @tf.function(input_signature=[_texts("text"), _texts("translation")], autograph=False)
@@ -197,7 +202,7 @@ class Translator(tf.Module):
         source, cut = self.source_ids(text)
         best = self.search_best(source, prefix)
         return {
-            "translation": self.target_ops.detokenize(best.tokens[:, 0]),
+            **self.target_ops.translations(best.tokens[:, 0], text),
             "score": best.scores[:, 0],
             "source_tokens_cut": cut,
         }

@@ -13,6 +13,7 @@ from tensorflow.core.protobuf import saved_model_pb2
 from model.transformer import Transformer
 from pipeline.common.errors import UserError
 from pipeline.dataset.tfrecord import read_records
+from pipeline.dataset.trees import parse
 from tests.helpers import c_api
 from tests.trainer.inference.test_translator import SENTENCES, WILD
 from trainer.exporters import warmup
@@ -20,7 +21,7 @@ from trainer.exporters.saved_model import WITH_PREFIX, load_saved_model, save_tr
 from trainer.inference.batching import translate_all
 from trainer.inference.translator import Translator
 
-KINDS = {tf.string: "string", tf.float32: "float", tf.int32: "int"}
+KINDS = {tf.string: "string", tf.float32: "float", tf.int32: "int", tf.bool: "bool"}
 
 
 @pytest.fixture(scope="module")
@@ -142,6 +143,24 @@ def test_the_c_api_alone_translates_any_text(translator: Translator, saved_model
     np.testing.assert_allclose(scored["log_probability"], wanted["log_probability"], rtol=1e-4)
     assert prefixed["translation"] == translated[-1]["translation"]
     assert several["translations"][::2] == translated[-1]["translation"]
+
+
+def test_the_c_api_alone_makes_trees_over_the_words(parser: Translator, tmp_path: Path) -> None:
+    directory = tmp_path / "parser"
+    signatures = ["serving_default", "translate_nbest"]
+    save_translator(parser, directory, weights="float32", signatures=signatures)
+    calls: list[tuple[str, dict[str, list[bytes]]]] = [
+        (signature, {"text": WILD}) for signature in signatures
+    ]
+    best, several = call_from_c(directory, calls)
+    expected = parser.translate(tf.constant(WILD))
+    trees = [text.encode("latin-1") for text in best["translation"]]
+    assert trees == expected["translation"].numpy().tolist()
+    assert best["is_repaired"] == expected["is_repaired"].numpy().tolist()
+    assert several["translations"][::2] == best["translation"]
+    for tree, text in zip(trees, WILD, strict=True):
+        words = text.decode("utf-8", "replace").encode().split()
+        assert len(parse(tree.decode()).words if tree else ()) == len(words)
 
 
 def test_warm_up_requests_are_what_tf_serving_reads(saved_model: Path) -> None:

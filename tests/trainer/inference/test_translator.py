@@ -12,6 +12,7 @@ from model.config import SearchConfig, TransformerConfig
 from model.transformer import Transformer
 from pipeline.common.errors import UserError
 from pipeline.dataset.schema import END_ID, PADDING_ID, Dataset
+from pipeline.dataset.tree_repair import repair
 from tests.helpers.datasets import VOCABULARY_SIZE
 from trainer.config import TrainingConfig
 from trainer.inference.batching import translate_all
@@ -60,6 +61,26 @@ def test_a_translation_is_the_best_of_the_search(translator: Translator) -> None
     assert result["translation"].numpy()[0] == text
     assert float(result["score"][0]) == pytest.approx(float(found.scores[0, 0]), rel=1e-5)
     assert float(found.scores[0, 0]) >= float(found.scores[0, 1])
+
+
+def test_a_parser_gives_the_symbols_of_the_search_as_repaired_trees(parser: Translator) -> None:
+    sentences = [" ".join(sentence.split()) for sentence in SENTENCES]
+    found = parser.search_ids(parser.source_ops.tokenize(tf.constant(sentences))).tokens
+    symbols = [text.decode() for text in parser.target_ops.detokenize(found[:, 0]).numpy()]
+    trees = [
+        repair(line.split(), sentence.split())
+        for line, sentence in zip(symbols, sentences, strict=True)
+    ]
+    translations = translate_all(parser.translate, sentences)
+    assert [translation.text for translation in translations] == [tree.brackets() for tree in trees]
+    changed = [" ".join(tree.symbols) != line for tree, line in zip(trees, symbols, strict=True)]
+    assert [translation.is_repaired for translation in translations] == changed
+    assert any(changed)
+    several = translate_all(parser.translate_nbest, sentences)
+    assert [translation.n_best[0][0] for translation in several] == [
+        translation.text for translation in translations
+    ]
+    assert [translation.is_repaired for translation in several] == changed
 
 
 def test_the_output_is_at_most_so_much_longer_than_the_source(translator: Translator) -> None:
