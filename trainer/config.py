@@ -1,41 +1,24 @@
 """Configuration of training: each hyper-parameter stated once (§5)."""
 
 import dataclasses
-from fractions import Fraction
 from typing import Literal
 
 from pipeline.common import storage
 from pipeline.common.settings import as_flags, require, require_choice, require_range, setting
+from trainer.mixture_config import MixtureConfig
 
 # Parts of a model that can be frozen. The embedding is also the map to logits (§3.4).
 PARTS = ("embedding", "encoder", "decoder")
 
 
 @dataclasses.dataclass(frozen=True)
-class TrainingConfig:
+class TrainingConfig(MixtureConfig):
     """Training; the defaults are the paper's base model (§5).
 
     Raises:
         ValueError: if a value is out of range.
     """
 
-    dataset_dir: str = setting(
-        "data/wmt14_en_de",
-        "Dataset directory, written by pipeline.preprocess; several with commas between them, of "
-        "the same subwords and shapes of rows (--like), to mix them. Dev is that of the first.",
-        may_change=True,
-    )
-    dataset_weights: tuple[str, ...] = setting(
-        (),
-        "Weight of each dataset in a mixture, such as 3,1: the shares of target tokens that come "
-        "from each are proportional. Unset: as the datasets' sizes and dataset_temperature have "
-        "it.",
-    )
-    dataset_temperature: float = setting(
-        1.0,
-        "T in a mixture without weights: shares are proportional to the datasets' target tokens to "
-        "the power 1/T. 1 for the datasets as they are; more, such as 5, up-samples small ones.",
-    )
     run_dir: str = setting(
         "runs/base",
         "Run directory: checkpoints, TensorBoard, metrics.jsonl. An interrupted run continues.",
@@ -186,12 +169,13 @@ class TrainingConfig:
     )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         counts = ("train_steps", "tokens_per_batch", "gradient_accumulation", "warmup_steps")
         require_range(self, *counts, "max_skipped_steps", "log_every_steps", at_least=1)
         intervals = ("checkpoint_every_steps", "checkpoint_every_minutes", "eval_every_steps")
         require_range(self, *intervals, "eval_sentences", "early_stopping_patience", at_least=0)
         require_range(self, "steps_per_call", at_least=0)
-        require_range(self, "learning_rate_scale", "adam_epsilon", "dataset_temperature", above=0)
+        require_range(self, "learning_rate_scale", "adam_epsilon", above=0)
         rates = ("adam_beta_1", "adam_beta_2", "ema_decay", "label_smoothing")
         require_range(self, *rates, at_least=0, below=1)
         require_range(self, "seed", at_least=0, below=2**32)
@@ -217,29 +201,7 @@ class TrainingConfig:
             "average_checkpoints of at least 1 and at most keep_checkpoints",
             as_flags(self, "average_checkpoints", "keep_checkpoints"),
         )
-        self._check_mixture()
         self._check_initialization()
-
-    def _check_mixture(self) -> None:
-        directories, weights = self.dataset_dirs, self.dataset_weights
-        require(
-            all(directories) and len({*directories}) == len(directories),
-            "different directories with commas between them",
-            as_flags(self, "dataset_dir"),
-        )
-        require(
-            len(weights) in (0, len(directories)),
-            f"{len(directories)} weight(s), one for each dataset",
-            as_flags(self, "dataset_weights", "dataset_dir"),
-        )
-        require(
-            all(map(_is_positive, weights)), "numbers above 0", as_flags(self, "dataset_weights")
-        )
-        require(
-            not weights or self.dataset_temperature == 1,
-            "weights or a temperature, not both",
-            as_flags(self, "dataset_weights", "dataset_temperature"),
-        )
 
     def _check_initialization(self) -> None:
         require(
@@ -259,20 +221,3 @@ class TrainingConfig:
             as_flags(self, "freeze"),
         )
         object.__setattr__(self, "freeze", frozen)
-
-    @property
-    def dataset_dirs(self) -> tuple[str, ...]:
-        """The directories of all datasets, first that whose dev decides."""
-        return tuple(self.dataset_dir.split(","))
-
-    @property
-    def weights(self) -> list[Fraction]:
-        """The exact values of `dataset_weights`."""
-        return list(map(Fraction, self.dataset_weights))
-
-
-def _is_positive(text: str) -> bool:
-    try:
-        return Fraction(text) > 0
-    except (ValueError, ZeroDivisionError):
-        return False

@@ -45,7 +45,9 @@ from model.search.state import (
     append_tokens,
     compact,
     current_ancestry,
+    forced_tokens,
     last_tokens,
+    relax_beam,
 )
 
 # Positions from one compaction to the next: it copies the cache, but each step reads all of the
@@ -116,19 +118,9 @@ def search(
     algorithm = _Search(step, config)
     beam = algorithm.init(cache, length_limits, prefix, source)
     best = Translations(beam.finished_tokens, beam.finished_scores)
-    shapes = (relax_shapes(best, 0), _relax_beam(beam))
+    shapes = (relax_shapes(best, 0), relax_beam(beam))
     best, _ = while_loop(algorithm.unfinished, algorithm.run_chunk, (best, beam), shapes)
     return best
-
-
-def _relax_beam(beam: Beam) -> Beam:
-    """Shape invariants of a beam: chunks change the numbers of sentences and of cache entries."""
-    past = relax_shapes(beam.cache.past, 0, 2)  # [B, ·, E, ·]
-    shapes = relax_shapes(beam, 0)
-    return shapes._replace(
-        ancestors=relax_shapes(beam.ancestors, 0, 2),  # [B, W, E]
-        cache=shapes.cache._replace(past=past),
-    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,11 +131,7 @@ class _Search:
     config: SearchConfig
 
     def init(
-        self,
-        cache: Any,
-        length_limits: Tensor,
-        prefix: Tensor | None,
-        source: Tensor | None,
+        self, cache: Any, length_limits: Tensor, prefix: Tensor | None, source: Tensor | None
     ) -> Beam:
         """One empty live hypothesis for each sentence; the others are impossible at first."""
         config, batch = self.config, ops.shape(length_limits)[0]
@@ -233,7 +221,7 @@ class _Search:
             beam.live_tokens,
             beam.position,
             count=(config.top_k or logits.shape[-1]) if config.temperature else count,
-            forced=self.forced_tokens(beam),
+            forced=forced_tokens(beam),
             config=config,
         )
         if not config.temperature:
@@ -241,14 +229,6 @@ class _Search:
         key, position = beam.sentences.key, beam.position
         uniform = random_numbers(key, position, width=config.beam_size, seed=config.sampling_seed)
         return sample_candidates(top, beam.live_log_probs, uniform, config)
-
-    def forced_tokens(self, beam: Beam) -> Tensor:
-        """Returns the only token, int `[B]`, that may follow now; padding where any may."""
-        prefix = beam.sentences.prefix  # [B, P]
-        last = ops.shape(prefix)[1] - 1
-        forced = ops.take(prefix, ops.minimum(beam.position, last), axis=1)  # [B]
-        forced = ops.where(beam.position <= last, forced, PADDING_ID)
-        return ops.where(beam.position + 1 >= beam.sentences.length_limit, END_ID, forced)
 
     def finish(self, beam: Beam, candidates: Candidates, tokens: Tensor) -> Beam:
         """Keeps the best of the finished hypotheses and of the candidates that end."""

@@ -28,7 +28,8 @@ from keras import ops
 from model import Tensor
 from model.kernels.gather import batch_gather
 from model.kernels.shapes import ceil_div
-from model.masks import PADDING_ID
+from model.kernels.tensorflow_ops import relax_shapes
+from model.masks import END_ID, PADDING_ID
 from model.search.candidates import Candidates
 
 
@@ -87,6 +88,15 @@ def last_tokens(beam: Beam) -> Tensor:
     return ops.where(beam.position == 0, PADDING_ID, last)
 
 
+def forced_tokens(beam: Beam) -> Tensor:
+    """Returns the only token, int `[B]`, that may follow now; padding where any may."""
+    prefix = beam.sentences.prefix  # [B, P]
+    last = ops.shape(prefix)[1] - 1
+    forced = ops.take(prefix, ops.minimum(beam.position, last), axis=1)  # [B]
+    forced = ops.where(beam.position <= last, forced, PADDING_ID)
+    return ops.where(beam.position + 1 >= beam.sentences.length_limit, END_ID, forced)
+
+
 def append_tokens(live_tokens: Tensor, candidates: Candidates, position: Tensor) -> Tensor:
     """Writes each candidate's token after its parent's tokens: int `[B, N, T]`."""
     is_next = ops.arange(ops.shape(live_tokens)[2]) == position  # [T]
@@ -99,6 +109,16 @@ def current_ancestry(beam: Beam) -> Ancestry:
     _, width, capacity = ops.shape(beam.ancestors)
     own = ops.arange(capacity) == beam.num_entries + ops.arange(width)[:, None]  # [W, E]
     return Ancestry(beam.ancestors | own, beam.num_entries)
+
+
+def relax_beam(beam: Beam) -> Beam:
+    """Shape invariants of a beam: chunks change the numbers of sentences and of cache entries."""
+    past = relax_shapes(beam.cache.past, 0, 2)  # [B, ·, E, ·]
+    shapes = relax_shapes(beam, 0)
+    return shapes._replace(
+        ancestors=relax_shapes(beam.ancestors, 0, 2),  # [B, W, E]
+        cache=shapes.cache._replace(past=past),
+    )
 
 
 def compact(beam: Beam, sentences: Tensor, new_positions: Tensor) -> Beam:

@@ -73,7 +73,7 @@ def measure(replicas: int, updates_per_call: int) -> dict[str, list[float]]:
     from tests.helpers.datasets import builtin_splits, write_dataset
     from trainer.config import TrainingConfig
     from trainer.runs.run_directory import open_run
-    from trainer.training import loop
+    from trainer.training import construction, loop
 
     strategy = tf.distribute.get_strategy()
     if replicas > 1:
@@ -96,7 +96,7 @@ def measure(replicas: int, updates_per_call: int) -> dict[str, list[float]]:
             **settings,
         )
         run = open_run(TransformerConfig(**ARCHITECTURE), config, SearchConfig(), dataset)
-        training_model = loop.prepare_training_model(run, strategy)
+        training_model = construction.prepare_training_model(run, strategy)
         _replace_gradients(training_model)
         buckets = loop.make_training_buckets(config, [dataset], strategy)
         with _Clock() as clock:

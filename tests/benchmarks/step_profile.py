@@ -68,7 +68,8 @@ def profile_steps(dataset_dir: Path, size: Size, precision: str, folder: Path) -
     from trainer.config import TrainingConfig
     from trainer.data.input_pipeline import distribute, training_batches
     from trainer.runs.run_directory import open_run
-    from trainer.training.loop import make_training_buckets, make_training_model
+    from trainer.training.construction import make_training_model
+    from trainer.training.loop import make_training_buckets
 
     if precision != "none":
         keras.config.set_dtype_policy(f"mixed_{precision}")

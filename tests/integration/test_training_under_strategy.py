@@ -24,7 +24,7 @@ from tests.helpers.preprocessing import build
 from trainer.config import TrainingConfig
 from trainer.runs.run_directory import load_run, lock_run_directory, open_run
 from trainer.training import finalize, loop
-from trainer.training.loop import prepare_training_model
+from trainer.training.construction import prepare_training_model
 from trainer.training.train_step import TrainingModel
 
 TRANSFORMER: dict[str, Any] = {

@@ -99,7 +99,7 @@ def reuse_training_model(tiny_dataset: Dataset) -> "Callable[..., TrainingModel]
     """
     import keras
 
-    from trainer.training import loop
+    from trainer.training import construction
 
     models: dict[str, tuple[TrainingModel, list[Any]]] = {}
 
@@ -111,7 +111,7 @@ def reuse_training_model(tiny_dataset: Dataset) -> "Callable[..., TrainingModel]
         if key not in models:
             keras.utils.set_random_seed(config.seed)
             run = configure_run(transformer, config, SearchConfig(), tiny_dataset)
-            model = loop.make_training_model(run, parts_at_once=parts_at_once)
+            model = construction.make_training_model(run, parts_at_once=parts_at_once)
             models[key] = model, [variable.numpy() for variable in variables_of(model)]
         model, initial = models[key]
         for variable, value in zip(variables_of(model), initial, strict=True):
@@ -127,12 +127,12 @@ def reuse_training_model(tiny_dataset: Dataset) -> "Callable[..., TrainingModel]
 @pytest.fixture
 def make_training_model(make_run: Callable[..., Run]) -> "Callable[..., TrainingModel]":
     """Creates a tiny training model from an architecture and settings of `TrainingConfig`."""
-    from trainer.training import loop
+    from trainer.training import construction
 
     def make(
         transformer: TransformerConfig = TINY, *, parts_at_once: int = 1, **settings: Any
     ) -> "TrainingModel":
         run = make_run(transformer, **settings)
-        return loop.make_training_model(run, parts_at_once=parts_at_once)
+        return construction.make_training_model(run, parts_at_once=parts_at_once)
 
     return make

@@ -15,8 +15,9 @@ from trainer.data.buckets import steps_per_epoch
 from trainer.data.input_pipeline import distribute, training_batches
 from trainer.runs.run_directory import add_origin, configure_run, has_begun
 from trainer.runtime.strategy import make_strategy
+from trainer.training.construction import prepare_training_model
 from trainer.training.initialization import start_from_origin
-from trainer.training.loop import make_training_buckets, prepare_training_model
+from trainer.training.loop import make_training_buckets
 from trainer.training.memory import Memory, estimate_memory
 
 

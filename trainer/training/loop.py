@@ -13,26 +13,23 @@ from trainer.config import TrainingConfig
 from trainer.data.buckets import Bucket, make_buckets, mix_buckets, steps_per_epoch
 from trainer.data.input_pipeline import batch_buckets, distribute, training_batches
 from trainer.data.mixture import format_mixture
-from trainer.inference.translator import Translator, make_transformer, make_translator
+from trainer.inference.translator import Translator, make_translator
 from trainer.runs.checkpoint_files import Checkpoint
 from trainer.runs.checkpoints import delete_unfinished, restore_latest
 from trainer.runs.metrics_log import read_metric
 from trainer.runs.metrics_writer import MetricsWriter
 from trainer.runs.run_directory import Run, lock_run_directory, open_run
-from trainer.runtime.startup import choose_parts_at_once
 from trainer.runtime.strategy import any_worker, is_chief, make_strategy, require_same_step
 from trainer.training.call_plan import plan_calls
 from trainer.training.callbacks import MetricsLogging
 from trainer.training.checkpointing import Checkpointing
 from trainer.training.completion import is_finished, should_stop_early
+from trainer.training.construction import prepare_training_model
 from trainer.training.dev_evaluation import DevEvaluation, evaluate_dev, show_samples
 from trainer.training.finalize import finish
 from trainer.training.flops import measure_peak, update_flops
-from trainer.training.gradients import LossGradients
 from trainer.training.initialization import start_from_origin
 from trainer.training.learning_rate import LearningRateSchedule
-from trainer.training.loss import smoothing_mass
-from trainer.training.optimizer import Adam
 from trainer.training.share_logging import ShareLogging
 from trainer.training.stopping import (
     InputWatchdog,
@@ -116,56 +113,6 @@ def make_training_buckets(
     make_buckets(datasets[0], "dev", tokens_per_batch=tokens, parts=1)  # checks dev early
     parts = strategy.num_replicas_in_sync * training.gradient_accumulation
     return mix_buckets(datasets, training, parts=parts)
-
-
-def prepare_training_model(run: Run, strategy: tf.distribute.Strategy) -> TrainingModel:
-    """Sets the seed and the precision, and creates the model on all replicas."""
-    keras.utils.set_random_seed(run.training.seed)
-    if run.training.mixed_precision != "none":
-        keras.config.set_dtype_policy(f"mixed_{run.training.mixed_precision}")
-    with strategy.scope():
-        return make_training_model(run)
-
-
-def make_training_model(run: Run, *, parts_at_once: int | None = None) -> TrainingModel:
-    """Creates the model and its optimizer (§5.3) with fresh weights, under the current strategy.
-
-    Args:
-        run: the run's configuration.
-        parts_at_once: parts of a batch that one processor computes in parallel; by default as many
-            as suit its cores. GPUs and replicas compute their batches as a whole.
-    """
-    config = run.training
-    if parts_at_once is None:
-        parts_at_once = choose_parts_at_once(config)
-    on_gpus = bool(tf.config.list_logical_devices("GPU"))
-    if on_gpus or tf.distribute.get_strategy().num_replicas_in_sync > 1:
-        parts_at_once = 1
-    xla = on_gpus if config.jit_compile is None else config.jit_compile
-    transformer = make_transformer(run)
-    gradients = LossGradients(
-        transformer,
-        label_smoothing=smoothing_mass(
-            config.label_smoothing,
-            over=config.label_smoothing_over,
-            vocabulary_size=transformer.vocabulary_size,
-        ),
-        gradient_accumulation=config.gradient_accumulation,
-        parts_at_once=parts_at_once,
-        freeze=config.freeze,
-    )
-    training_model = TrainingModel(
-        transformer,
-        gradients,
-        figures_kept=config.log_every_steps,
-        gradient_reduction=config.gradient_reduction,
-        xla=xla,
-    )
-    optimizer = Adam(config, masked=xla)
-    optimizer.build(gradients.variables)
-    # TrainingModel itself compiles the step and scales the loss.
-    training_model.compile(optimizer=optimizer, jit_compile=False, auto_scale_loss=False)
-    return training_model
 
 
 def _fit(

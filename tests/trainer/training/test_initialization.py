@@ -18,8 +18,8 @@ from tests.helpers.datasets import learn_subwords
 from trainer.config import TrainingConfig
 from trainer.runs.checkpoints import save_checkpoint, take_snapshot, take_weights
 from trainer.runs.run_directory import Run, add_origin, configure_run, open_run
+from trainer.training.construction import make_training_model
 from trainer.training.initialization import start_from_origin
-from trainer.training.loop import make_training_model
 from trainer.training.train_step import TrainingModel
 
 Start = Callable[..., tuple[TrainingModel, str]]
