@@ -33,7 +33,8 @@ def required_setting(help_text: str) -> Any:
 
 def as_flags(config: object, *names: str) -> str:
     """Returns fields as the user types them, such as "--top_k=5 with --temperature=0.0"."""
-    return " with ".join(f"--{name}={_as_text(getattr(config, name))}" for name in names)
+    first, *others = (f"--{name}={_as_text(getattr(config, name))}" for name in names)
+    return " with ".join([first, " and ".join(others)]) if others else first
 
 
 def require(condition: bool, expected: str, received: str) -> None:

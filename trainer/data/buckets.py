@@ -64,8 +64,10 @@ def make_buckets(
     for shard in dataset.splits[split].shards:
         shards.setdefault(shard.shape, []).append(shard)
     if not shards:
+        prefix = "" if split == "train" else f"{split}_"
         raise UserError(
-            f"the {split} split of {dataset.directory} has no pairs; preprocess a corpus that has"
+            f"the {split} split of {dataset.directory} has no pairs: preprocess again with "
+            f"--{prefix}source_files and --{prefix}target_files, into another --output_dir"
         )
     source, target = max(shards, key=sum)
     least = math.ceil((source + target) * parts / 2)

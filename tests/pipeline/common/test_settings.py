@@ -66,7 +66,10 @@ def test_a_value_is_shown_as_the_user_types_it(name: str, text: str) -> None:
 
 
 def test_several_values_are_shown_together() -> None:
-    assert as_flags(Oven("cellar"), "fuel", "share") == "--fuel=gas with --share=0.5"
+    oven = Oven("cellar")
+    assert as_flags(oven, "fuel", "share") == "--fuel=gas with --share=0.5"
+    text = "--fuel=gas with --share=0.5 and --is_open=false"
+    assert as_flags(oven, "fuel", "share", "is_open") == text
 
 
 @pytest.mark.parametrize(

@@ -66,10 +66,13 @@ def test_batch_sizes_fill_the_tokens_and_are_multiples_of_the_replicas(
         assert sum(bucket.rows for bucket in made) == tiny_dataset.splits["train"].pairs
 
 
-def test_a_split_without_pairs_is_refused(tiny_dataset: Dataset) -> None:
-    empty = dataclasses.replace(tiny_dataset, splits={"train": Split("train", 0, ())})
-    with pytest.raises(UserError, match="the train split of .* has no pairs"):
-        make_buckets(empty, "train", tokens_per_batch=TOKENS, parts=1)
+@pytest.mark.parametrize(("split", "flag"), [("train", "--source_files"), ("dev", "--dev_source")])
+def test_a_split_without_pairs_is_refused_with_the_flags_to_give(
+    tiny_dataset: Dataset, split: str, flag: str
+) -> None:
+    empty = dataclasses.replace(tiny_dataset, splits={split: Split(split, 0, ())})
+    with pytest.raises(UserError, match=f"the {split} split of .* has no pairs: .* with {flag}"):
+        make_buckets(empty, split, tokens_per_batch=TOKENS, parts=1)
 
 
 def test_a_batch_that_holds_no_pair_for_each_replica_is_refused(tiny_dataset: Dataset) -> None:
