@@ -25,6 +25,6 @@ MODULES = {
 
 
 def run() -> None:
-    """Runs the command that this program is named after; its worker processes search likewise."""
+    """Runs the command of this program's name; its workers ignore the current folder too."""
     os.environ["PYTHONSAFEPATH"] = "1"
     runpy.run_module(MODULES[Path(sys.argv[0]).stem], run_name="__main__", alter_sys=True)

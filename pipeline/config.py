@@ -57,7 +57,9 @@ class PreprocessConfig:
     source_language: str | None = setting(
         None, "Source language code; unset: that of the data set or of file names, else en."
     )
-    target_language: str | None = setting(None, "Target language code; unset: likewise, else de.")
+    target_language: str | None = setting(
+        None, "Target language code; unset: as --source_language, else de."
+    )
     subwords: Literal["bpe", "wordpiece"] = setting(
         "bpe", "Subwords: SentencePiece BPE, or TensorFlow Text wordpiece."
     )

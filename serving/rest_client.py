@@ -2,7 +2,7 @@
 
     python serving/rest_client.py http://localhost:8501/v1/models/translator < sentences.txt
 
-Needs nothing but Python.
+Requires only Python.
 """
 
 import itertools

@@ -30,7 +30,7 @@ class Candidates(NamedTuple):
 class TopTokens(NamedTuple):
     """The most probable next tokens of each hypothesis; both `[B, W, N]`.
 
-    Best first, but for those that a rule forbids, which are IMPOSSIBLE.
+    Best first; those that a rule forbids are IMPOSSIBLE.
     """
 
     log_probs: Tensor  # float32, nats, of the token alone

@@ -1,4 +1,4 @@
-"""`train` makes the same run as the command, and hands the process back as it was."""
+"""`train` makes the same run as the command, and leaves the process unchanged."""
 
 import os
 import signal

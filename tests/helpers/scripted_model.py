@@ -23,7 +23,7 @@ Row = tuple[float, ...]
 
 
 class ScriptedModel(UpdateLoop):
-    """Reports for update n the figures of row n, and changes nothing but the count of updates."""
+    """Reports for update n the figures of row n, and changes only the count of updates."""
 
     loss_scale = None
     xla = False

@@ -1,4 +1,4 @@
-"""A tiny language whose next token depends on all earlier ones, and plain searches of it.
+"""A tiny language whose next token depends on all earlier ones, and plain searches in it.
 
 The searches are ordinary Python on float64, without batches, arrays of hypotheses or stopping.
 """
@@ -108,7 +108,7 @@ def hypotheses(translations: Translations) -> list[list[Hypothesis]]:
 
 
 def _cut(row: list[int]) -> tuple[int, ...]:
-    """Also checks that nothing but padding follows."""
+    """Returns the tokens up to the end symbol; only padding may follow."""
     end = row.index(END) + 1
     assert set(row[end:]) <= {PADDING}
     return tuple(row[:end])

@@ -186,7 +186,7 @@ def test_a_finished_run_is_not_modified(trained: Path, text_dataset: Path) -> No
     result = call("trainer.task", *training_flags(text_dataset, trained))
     assert result.returncode == 0
     assert result.stderr == f"{trained} is finished: {STEPS} steps\n"
-    assert result.stdout.startswith("dev: BLEU ")  # nothing but the result
+    assert result.stdout.startswith("dev: BLEU ")  # only the result
     assert (trained / "train.json").stat().st_mtime_ns == before
 
 

@@ -99,7 +99,7 @@ def test_real_tokens_attend_only_to_real_tokens(maps: AttentionMaps) -> None:
         assert not np.triu(maps.decoder[:, row][:, :, target], k=1).any()
 
 
-def test_watching_leaves_the_model_as_it_was(transformer: Transformer) -> None:
+def test_watching_leaves_the_model_unchanged(transformer: Transformer) -> None:
     layer = transformer.encoder.layers[0].self_attention
     attention_maps(transformer, SOURCE, TARGET)
     assert "attend" not in vars(layer)

@@ -75,7 +75,7 @@ def with_37000_subwords() -> dict[str, Comparison]:
     return {name(each.row): each for each in compare(configs, vocabulary_size=37_000)}
 
 
-def test_every_flagfile_of_the_table_is_a_row_of_it() -> None:
+def test_every_flagfile_of_the_table_is_one_of_its_rows() -> None:
     files = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("configs/table3/*.flags")}
     assert {row.flagfile for row in TABLE_3} == {"configs/base.flags", "configs/big.flags", *files}
     assert {Path(file).stem for file in files} == {*CHANGES}

@@ -55,7 +55,7 @@ class MetricsLogging(StepCallback):
         count_flops: Callable[[BatchShape], float],
         peak_flops: float,
     ) -> None:
-        """Sets what is logged when.
+        """Configures what is logged, and when.
 
         Args:
             writer: where the metrics go.

@@ -68,7 +68,7 @@ class LossGradients:
     def _accumulate(
         self, data: Batch, target_tokens: tf.Tensor, scale: tf.Tensor | None
     ) -> tuple[tf.Tensor, Gradients]:
-        """Does as `_differentiate`, in parts; keeps the activations of `parts_at_once` of them."""
+        """Sums `_differentiate` over the parts, `parts_at_once` of them in parallel."""
         parts = {name: self._divide(ids) for name, ids in data.items()}
 
         def add_part(part: tf.Tensor, losses: tf.Tensor, gradients: Gradients) -> list[object]:

@@ -30,7 +30,7 @@ class Memory(NamedTuple):
 
     @property
     def total(self) -> float:
-        """All of it, without what the runtime, the executables and fragmentation take."""
+        """The sum, without the runtime, the executables and fragmentation."""
         return sum(self)
 
 
@@ -54,7 +54,7 @@ def estimate_memory(
         training: precision, accumulation and moving average.
         batch_shape: rows B, source length S and target length T of the global batch, tokens.
         parameters: weights of the model.
-        trained: those that are not frozen; by default all.
+        trained: weights that are not frozen; by default all.
         vocabulary_size: V.
         replicas: devices that share the batch.
     """

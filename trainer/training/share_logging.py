@@ -22,7 +22,7 @@ class ShareLogging(StepCallback):
     def __init__(
         self, writer: MetricsWriter, config: TrainingConfig, dataset_of: Callable[[int], int]
     ) -> None:
-        """Sets what is logged.
+        """Configures what is logged.
 
         Args:
             writer: where the shares go.

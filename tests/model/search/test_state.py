@@ -41,7 +41,7 @@ def test_the_worked_example_of_compaction() -> None:
     assert int(ancestry.num_entries) == 2
 
 
-def test_compaction_keeps_some_sentences_and_what_the_largest_of_them_needs() -> None:
+def test_compaction_keeps_some_sentences_and_as_many_entries_as_the_largest_needs() -> None:
     """Sentence 2 needs three entries, so both have four; sentence 1 would have needed all six."""
     ancestors = np.zeros((3, 2, 6), bool)
     ancestors[0, :, 0] = ancestors[0, :, 3] = True

@@ -54,7 +54,7 @@ def complete(tmp_path: Path) -> Path:
     return directory
 
 
-def test_a_dataset_is_read_as_it_was_written(complete: Path, tmp_path: Path) -> None:
+def test_reading_a_dataset_returns_what_was_written(complete: Path, tmp_path: Path) -> None:
     dataset = load_dataset(complete)
     assert dataclasses.replace(dataset, fingerprint="") == make_dataset(tmp_path / "again")
     assert dataset.directory == str(complete)

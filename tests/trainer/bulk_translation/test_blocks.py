@@ -153,7 +153,7 @@ def prefixes(tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize("block_lines", [2, 7])
-def test_every_line_has_the_prefix_beside_it(
+def test_every_line_gets_the_prefix_of_its_number(
     tmp_path: Path, parts: str, text: str, prefixes: str, block_lines: int
 ) -> None:
     blocks = list_blocks([text, prefixes], block_lines, StoredModel(None))
@@ -263,7 +263,7 @@ def test_an_exported_model_is_loaded_by_the_signature_that_takes_what_is_given(
     assert loaded == [("model", "serving_default"), ("model", "translate_with_prefix")]
 
 
-def test_an_exported_model_s_identity_is_of_its_content(tmp_path: Path) -> None:
+def test_the_identity_of_an_exported_model_depends_on_its_content(tmp_path: Path) -> None:
     identities = []
     for name, fingerprint in (("one", b"1"), ("copy", b"1"), ("other", b"2")):
         (tmp_path / name).mkdir()

@@ -48,7 +48,7 @@ def test_no_saved_model_is_said_with_how_to_make_one(tmp_path: Path) -> None:
         load_saved_model(str(tmp_path))
 
 
-def test_the_folder_of_versions_is_not_one_of_them(tmp_path: Path) -> None:
+def test_the_folder_of_versions_is_not_a_version(tmp_path: Path) -> None:
     for version in "12":
         (tmp_path / version).mkdir()
         (tmp_path / version / "saved_model.pb").touch()

@@ -178,7 +178,7 @@ def test_only_the_newest_are_kept(tmp_path: Path, reuse_training_model: MakeTrai
     assert steps(tmp_path) == [15, 20]
 
 
-def test_a_kill_while_one_is_deleted_leaves_all_of_it_or_what_is_cleaned_up(
+def test_a_kill_during_deletion_leaves_a_whole_checkpoint_or_one_to_clean_up(
     tmp_path: Path,
     reuse_training_model: MakeTrainingModel,
     monkeypatch: pytest.MonkeyPatch,

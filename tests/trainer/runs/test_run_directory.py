@@ -193,7 +193,7 @@ def test_a_start_that_was_stopped_at_any_write_can_be_repeated(
     assert load_run(training.run_dir) == run
 
 
-def test_a_run_is_read_as_it_was_opened(tmp_path: Path, tiny_dataset: Dataset) -> None:
+def test_reading_a_run_returns_what_was_opened(tmp_path: Path, tiny_dataset: Dataset) -> None:
     opened = start(tmp_path, tiny_dataset)
     assert load_run(tmp_path / "run") == opened
     assert opened.data.fingerprint == tiny_dataset.fingerprint

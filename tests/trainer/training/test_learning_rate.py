@@ -20,7 +20,7 @@ from trainer.training.train_step import TrainingModel
         (100_000, 1.3975424859373685e-04),  # 512^-0.5 · 100000^-0.5, a fifth of the peak
     ],
 )
-def test_the_rate_is_that_of_the_paper_s_base_model(step: int, expected: float) -> None:
+def test_the_base_model_has_the_rate_of_the_paper(step: int, expected: float) -> None:
     rate = learning_rate(step, model_dim=512, warmup_steps=4_000)
     assert float(rate) == pytest.approx(expected)
 
