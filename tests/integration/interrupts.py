@@ -71,9 +71,8 @@ def attempt(folder: Path, delay: float, at_work: bool) -> str:
     time.sleep(delay if at_work else AFTER_START + delay)
     moment = time.monotonic() - start
     ending = interrupt(process, error, str(folder))
-    stage = (
-        "at work" if ": " in error.read_text().removesuffix(INTERRUPTED[0] + "\n") else "starting"
-    )
+    lines = error.read_text().splitlines()
+    stage = "at work" if any(line.startswith(VERBS) for line in lines) else "starting"
     print(f"{moment:.1f} s, {stage}: {ending}", flush=True)
     if ending != CLEAN:
         print(error.read_text(), flush=True)

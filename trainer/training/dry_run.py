@@ -11,7 +11,7 @@ from pipeline.common.progress import format_duration
 from pipeline.common.tables import format_table
 from pipeline.dataset.schema import Dataset
 from trainer.config import TrainingConfig
-from trainer.data.buckets import steps_per_epoch
+from trainer.data.buckets import Bucket, steps_per_epoch
 from trainer.data.input_pipeline import distribute, training_batches
 from trainer.runs.run_directory import add_origin, configure_run, has_begun
 from trainer.runtime.strategy import make_strategy
@@ -19,6 +19,7 @@ from trainer.training.construction import prepare_training_model
 from trainer.training.initialization import start_from_origin
 from trainer.training.loop import make_training_buckets
 from trainer.training.memory import Memory, estimate_memory
+from trainer.training.train_step import TrainingModel
 
 
 def estimate_training(
@@ -41,40 +42,53 @@ def estimate_training(
     starts = run.origin and not has_begun(run.directory)
     weights = {"weights": start_from_origin(run, training_model, datasets[0])} if starts else {}
     widest = max(buckets, key=lambda bucket: max(bucket.shape))
-    iterator = iter(distribute(training_batches([widest], seed=training.seed), strategy))  # type: ignore[call-overload]
-    for _ in range(2):
-        began = time.monotonic()
-        training_model.train_on_next(iterator)
-        (figures,) = training_model.read_figures()
-        seconds = time.monotonic() - began
-    tokens = figures.source_tokens + figures.target_tokens
+    tokens, seconds = _measure_update(training_model, widest, training)
     epochs = training.train_steps / steps_per_epoch(buckets)
-    source, target = widest.shape
-    model = training_model.transformer
-    trained = sum(math.prod(weight.shape) for weight in training_model.gradients.variables)
-    frozen = f", {model.count_params() - trained:,} of them frozen" if training.freeze else ""
-    estimate = estimate_memory(
+    replicas, (source, target) = strategy.num_replicas_in_sync, widest.shape
+    parameters, trained = _count_parameters(training_model)
+    memory = estimate_memory(
         transformer,
         training,
         (widest.batch_size, source, target),
-        parameters=model.count_params(),
+        parameters=parameters,
         trained=trained,
-        vocabulary_size=model.vocabulary_size,
-        replicas=strategy.num_replicas_in_sync,
+        vocabulary_size=training_model.transformer.vocabulary_size,
+        replicas=replicas,
     )
+    frozen = f", {parameters - trained:,} of them frozen" if training.freeze else ""
     rows = {
-        "parameters": f"{model.count_params():,}{frozen}",
+        "parameters": f"{parameters:,}{frozen}",
         **weights,
-        "batch": f"{widest.batch_size} rows of {source} × {target} tokens on "
-        f"{strategy.num_replicas_in_sync} replica(s) in {training.gradient_accumulation} "
-        f"part(s); the widest of {len(buckets)} buckets",
+        "batch": f"{widest.batch_size} rows of {source} × {target} tokens on {replicas} "
+        f"replica(s) in {training.gradient_accumulation} part(s); the widest of {len(buckets)} "
+        "buckets",
         "memory": f"{_peak_memory() / 2**30:.2f} GiB at most",
-        "by formula": f"{_format_memory(estimate)}, with --jit_compile",
+        "by formula": f"{_format_memory(memory)}, with --jit_compile",
         "speed": f"{tokens / seconds:,.0f} tokens/s, {seconds:.2f} s an update",
         "training": f"{training.train_steps:,} updates, {epochs:.1f} epochs: about "
         f"{format_duration(training.train_steps * seconds)}, without evaluation",
     }
     return "\n".join(format_table(list(rows.items()), text_columns=2))
+
+
+def _measure_update(
+    training_model: TrainingModel, bucket: Bucket, training: TrainingConfig
+) -> tuple[float, float]:
+    """Returns real tokens and seconds of a bucket's second update; the first one compiles."""
+    batches = training_batches([bucket], seed=training.seed)
+    iterator = iter(distribute(batches, training_model.distribute_strategy))  # type: ignore[call-overload]
+    for _ in range(2):
+        began = time.monotonic()
+        training_model.train_on_next(iterator)
+        (figures,) = training_model.read_figures()
+        seconds = time.monotonic() - began
+    return figures.source_tokens + figures.target_tokens, seconds
+
+
+def _count_parameters(training_model: TrainingModel) -> tuple[int, int]:
+    """Returns the number of weights, and of those that are trained."""
+    trained = (math.prod(weight.shape) for weight in training_model.gradients.variables)
+    return training_model.transformer.count_params(), sum(trained)
 
 
 def _format_memory(memory: Memory) -> str:
