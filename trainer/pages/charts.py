@@ -110,12 +110,13 @@ def log_ticks(low: float, high: float) -> list[float]:
 
 
 def short(value: float) -> str:
-    """Formats a number for an axis: 15000 is "15k", 2500000000.0 "2.5G", 0.0007 "7e-04"."""
+    """Formats a number for an axis: 15000 is "15k", 2500000000.0 "2.5G", 0.0007 "7e-4"."""
     for size, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= size:
             return f"{value / size:.4g}{letter}"
-    if value and abs(value) < 1e-2:
-        return f"{value:.3g}" if abs(value) >= 1e-4 else f"{value:.0e}"
+    if value and abs(value) < 1e-3:
+        mantissa, exponent = f"{value:.2e}".split("e")
+        return f"{float(mantissa):g}e{int(exponent)}"
     return f"{value:.4g}"
 
 

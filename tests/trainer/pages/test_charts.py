@@ -115,5 +115,5 @@ def test_logarithmic_ticks_are_within() -> None:
 
 def test_numbers_are_short() -> None:
     numbers = [0, 15_000, 2.5e9, 3.2e12, 1_500_000, 0.0007, 1e-6, 12.5]
-    shown = ["0", "15k", "2.5G", "3.2T", "1.5M", "0.0007", "1e-06", "12.5"]
+    shown = ["0", "15k", "2.5G", "3.2T", "1.5M", "7e-4", "1e-6", "12.5"]
     assert [short(number) for number in numbers] == shown
