@@ -11,7 +11,7 @@ import grpc
 import tensorflow as tf
 from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
-SENTENCES_PER_REQUEST = 64  # TF Serving refuses more than max_batch_size (batching.config)
+SENTENCES_PER_REQUEST = 64  # a batch of the server's (batching.config): more wait for one another
 
 
 def translate(

@@ -10,20 +10,25 @@ import json
 import sys
 import urllib.request
 
-SENTENCES_PER_REQUEST = 64  # TF Serving refuses more than max_batch_size (batching.config)
+SENTENCES_PER_REQUEST = 64  # a batch of the server's (batching.config): more wait for one another
 
 
-def translate(sentences: list[str], model_url: str) -> list[str]:
+def translate(sentences: list[str], model_url: str, *, timeout: float = 60.0) -> list[str]:
     """Translates sentences in one request, in the columnar form of TF Serving's REST interface.
 
+    Args:
+        sentences: one sentence each.
+        model_url: of the model, such as http://localhost:8501/v1/models/translator.
+        timeout: seconds without a byte from the server.
+
     Raises:
-        urllib.error.URLError: nobody answers there, or the server refuses.
+        OSError: nobody answers there in time, or the server refuses.
     """
     body = json.dumps({"signature_name": "serving_default", "inputs": {"text": sentences}})
     request = urllib.request.Request(
         f"{model_url}:predict", body.encode(), {"Content-Type": "application/json"}
     )
-    with urllib.request.urlopen(request) as response:
+    with urllib.request.urlopen(request, timeout=timeout) as response:
         return json.load(response)["outputs"]["translation"]
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from keras import ops
 
+from model import transformer
 from model.config import SearchConfig
 from model.search.state import Ancestry, Cache
 from model.transformer import Transformer, shift_right
@@ -358,3 +359,27 @@ def test_each_side_has_its_embedding_and_the_output_uses_the_target_s() -> None:
     np.testing.assert_array_equal(numpy(model(source, TARGET)), logits)
     model.embedding.matrix.assign(2.0 * model.embedding.matrix)
     assert np.abs(numpy(model(source, TARGET)) - logits).max() > 0.1
+
+
+def test_scoring_has_a_chunk_of_the_logits_in_memory_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = make_transformer()
+    logits = numpy(model(SOURCE, TARGET)).astype(np.float64)
+    of_target = np.take_along_axis(logits, TARGET[:, :, None], axis=2)[:, :, 0]
+    expected = of_target - np.log(np.exp(logits).sum(axis=-1))
+    sizes: list[int] = []
+    make_logits = model.embedding.make_logits
+
+    def count(x: Any) -> Any:
+        sizes.append(x.shape[0] * VOCABULARY)
+        return make_logits()(x)
+
+    monkeypatch.setattr(model.embedding, "make_logits", lambda: count)
+    for limit, chunks in ((5 * VOCABULARY, 3), (1, TARGET.size + 1), (10**6, 1)):
+        sizes.clear()
+        monkeypatch.setattr(transformer, "_LOGITS_PER_CHUNK", limit)
+        received = numpy(model.token_log_probs(SOURCE, TARGET))
+        np.testing.assert_allclose(received, np.where(TARGET, expected, 0.0), atol=1e-5)
+        assert len(sizes) == chunks
+        assert max(sizes) <= max(limit, VOCABULARY)

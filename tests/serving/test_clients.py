@@ -3,6 +3,7 @@
 import json
 import re
 import runpy
+import socket
 import subprocess
 import sys
 import threading
@@ -83,6 +84,14 @@ def test_the_rest_client_ends_with_a_line(arguments: list[str], message: str) ->
     ended = run_client("rest_client", *arguments, stdin="Why?\n")
     assert ended.returncode == 1 and ended.stdout == ""
     assert re.match(message, ended.stderr) and ended.stderr.count("\n") == 1
+
+
+def test_the_rest_client_does_not_wait_for_ever() -> None:
+    """A server that accepts connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1/models/translator"
+        with pytest.raises(OSError, match="timed out"):
+            load_translate("rest_client")(SENTENCES, url, timeout=0.2)
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
@@ -15,15 +16,22 @@ from model.config import SearchConfig
 from model.kernels.target import Target, trace_for
 from pipeline.common import storage
 from pipeline.common.errors import UserError
-from pipeline.common.settings import as_flags, require, require_choice, required_setting, setting
+from pipeline.common.settings import (
+    as_flags,
+    require,
+    require_choice,
+    require_range,
+    required_setting,
+    setting,
+)
 from pipeline.common.storage import write_atomically
-from trainer.exporters.result import ExportResult
+from trainer.exporters.result import DEFAULT_MAX_BATCH, EXPORT_FILE, ExportResult
 from trainer.runs.checkpoint_files import Checkpoint
 from trainer.runs.run_directory import Run
 from trainer.runs.trained_model import TrainedModels
 from trainer.runtime.startup import start_tensorflow
 
-_EXPORT_FILE = "export.json"  # marks a directory that may be replaced
+_LIBRARIES = ("tensorflow", "tensorflow-text", "keras", "sentencepiece", "ctranslate2")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,6 +60,11 @@ class ExportConfig:
         "Kind of processor that a SavedModel is laid out for; on the other kind it gives the same "
         "translations, more slowly. The machine that exports makes no difference.",
     )
+    max_batch: int = setting(
+        DEFAULT_MAX_BATCH,
+        "Most sentences in a request to a SavedModel, which bounds its memory; a larger request is "
+        "refused. TF Serving splits it beforehand (serving/batching.config).",
+    )
 
     def __post_init__(self) -> None:
         require(
@@ -60,6 +73,7 @@ class ExportConfig:
             as_flags(self, "output_dir"),
         )
         require_choice(self, "format", "weights", "target")
+        require_range(self, "max_batch", at_least=1)
         require(
             (self.format, self.weights) != ("saved_model", "int8"),
             "float32, bfloat16 or float16 in a SavedModel; --format=ctranslate2 has int8",
@@ -69,6 +83,11 @@ class ExportConfig:
             (self.format, self.target) != ("ctranslate2", "gpu"),
             "no --target: CTranslate2 chooses its device when it loads a model",
             as_flags(self, "target", "format"),
+        )
+        require(
+            self.format == "saved_model" or self.max_batch == DEFAULT_MAX_BATCH,
+            "no --max_batch: whoever calls CTranslate2 gives its max_batch_size",
+            as_flags(self, "max_batch", "format"),
         )
 
     def check_models(self, models: TrainedModels) -> None:
@@ -101,11 +120,14 @@ def export_run(
     with _reserve(output_dir) as temporary:
         checkpoint = _write_model(run, models, search, config, temporary)
         size = sum(path.stat().st_size for path in temporary.rglob("*") if path.is_file())
+        is_saved_model = config.format == "saved_model"
         result = ExportResult(
             format=config.format,
             output_dir=str(output_dir),
             weights=config.weights,
-            target=config.target if config.format == "saved_model" else None,
+            target=config.target if is_saved_model else None,
+            max_batch=config.max_batch if is_saved_model else None,
+            versions=_installed_versions(),
             bytes=size,
             run_dir=models.run_dir,
             ensemble=models.ensemble,
@@ -116,10 +138,19 @@ def export_run(
             search=search,
         )
         text = json.dumps(result.to_json(), indent=1) + "\n"
-        write_atomically(str(temporary / _EXPORT_FILE), text.encode())
+        write_atomically(str(temporary / EXPORT_FILE), text.encode())
         shutil.rmtree(output_dir, ignore_errors=True)
         os.replace(temporary, output_dir)
     return result
+
+
+def _installed_versions() -> dict[str, str]:
+    """Returns the versions of the libraries that an export depends on."""
+    versions = {}
+    for library in _LIBRARIES:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            versions[library] = metadata.version(library)
+    return versions
 
 
 @contextlib.contextmanager
@@ -129,7 +160,7 @@ def _reserve(output_dir: Path) -> Iterator[Path]:
     TensorFlow fails with a traceback where it cannot write, so this is tried beforehand. What is
     left there at the end, after a failure, is deleted.
     """
-    if output_dir.exists() and not (output_dir / _EXPORT_FILE).exists():
+    if output_dir.exists() and not (output_dir / EXPORT_FILE).exists():
         raise UserError(
             f"{output_dir} exists and is not an exported model: expected a new directory or an "
             "earlier export; choose another --output_dir"
@@ -162,7 +193,9 @@ def _write_model(
             if config.format == "ctranslate2":
                 save_ctranslate2(run, translator, directory, weights=config.weights)
             else:
-                save_translator(translator, directory, weights=config.weights)
+                save_translator(
+                    translator, directory, weights=config.weights, max_batch=config.max_batch
+                )
     finally:
         logging.set_verbosity(verbosity)
     return checkpoint

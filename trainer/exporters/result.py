@@ -1,10 +1,15 @@
 """What was exported: export.json, and the lines that trainer.export prints."""
 
 import dataclasses
+import json
 import shlex
+from pathlib import Path
 from typing import Any
 
 from model.config import SearchConfig
+
+EXPORT_FILE = "export.json"  # marks a directory that may be replaced
+DEFAULT_MAX_BATCH = 64  # sentences; as max_execution_batch_size in serving/batching.config
 
 
 @dataclasses.dataclass(frozen=True)
@@ -15,6 +20,8 @@ class ExportResult:
     output_dir: where the model was written.
     weights: type in which they are stored.
     target: "cpu" or "gpu", the kind of processor of a SavedModel.
+    max_batch: most sentences in a request to a SavedModel.
+    versions: of the libraries that wrote it, by distribution.
     bytes: size of all files of the model.
     run_dir, ensemble: the run, and the other runs of an ensemble.
     step, averaged_steps: of the run's checkpoint.
@@ -26,6 +33,8 @@ class ExportResult:
     output_dir: str
     weights: str
     target: str | None
+    max_batch: int | None
+    versions: dict[str, str]
     bytes: int
     run_dir: str
     ensemble: tuple[str, ...]
@@ -41,6 +50,12 @@ class ExportResult:
         path = {values.pop("format"): values.pop("output_dir")}
         search = values.pop("search")
         return {**path, **values, **search}
+
+
+def read_max_batch(directory: str) -> int | None:
+    """Returns `max_batch` of the export in a directory; None if it has no export.json."""
+    path = Path(directory) / EXPORT_FILE
+    return json.loads(path.read_bytes()).get("max_batch") if path.exists() else None
 
 
 def format_result(result: ExportResult) -> str:

@@ -16,9 +16,9 @@ from pipeline.common import storage
 from pipeline.common.errors import UserError
 from pipeline.common.silence import silent_stderr
 from pipeline.common.storage import write_atomically
-from pipeline.dataset.schema import END_ID
 from trainer.exporters import warmup
-from trainer.inference.batching import Translate
+from trainer.exporters.result import DEFAULT_MAX_BATCH, read_max_batch
+from trainer.inference.batching import Translate, translate_in_parts
 from trainer.inference.translator import Translator
 
 DEFAULT_SIGNATURE = "serving_default"
@@ -30,7 +30,6 @@ SIGNATURES = {  # with the methods of `Translator`
     "score": "score_pairs",
     "translate_ids": "translate_ids",
 }
-_WARMUP_WORDS = (1, 16, 48)  # lengths of the sentences in a warm-up request
 
 
 class ServedTranslator(tf.Module):
@@ -40,9 +39,10 @@ class ServedTranslator(tf.Module):
     weights take them as arguments, so that signatures which call the same function share its graph.
     """
 
-    def __init__(self, translator: Translator, weights: str) -> None:
+    def __init__(self, translator: Translator, weights: str, max_batch: int) -> None:
         """Copies the weights of all models as "float32", "bfloat16" or "float16"."""
         super().__init__(name="translator")
+        self.max_batch = max_batch
         variables = [variable for model in translator.models for variable in model.variables]
         self.weights = [
             tf.Variable(tf.cast(variable.value, weights), trainable=False, name=variable.path)
@@ -58,8 +58,16 @@ class ServedTranslator(tf.Module):
         self._get_translator = lambda: served
 
     def function(self, signature: str) -> tf.types.experimental.PolymorphicFunction:
-        """Returns the function of a signature."""
-        return getattr(self._get_translator(), SIGNATURES[signature])
+        """Returns the function of a signature, which refuses more than `max_batch` sentences."""
+        method = getattr(self._get_translator(), SIGNATURES[signature])
+
+        @tf.function(input_signature=method.input_signature, autograph=False)
+        def call(*inputs: tf.Tensor) -> dict[str, tf.Tensor]:
+            with tf.control_dependencies([_check_batch(inputs[0], self.max_batch)]):
+                inputs = tuple(map(tf.identity, inputs))
+            return method.python_function(*inputs)
+
+        return call
 
     def _with_stored_weights(
         self, method: tf.types.experimental.PolymorphicFunction, variables: list[keras.Variable]
@@ -79,11 +87,23 @@ class ServedTranslator(tf.Module):
         return call_with_weights
 
 
+def _check_batch(sentences: tf.Tensor, max_batch: int) -> tf.Operation:
+    """Fails if there are more than `max_batch` sentences, `[B, …]`."""
+    count = tf.shape(sentences)[0]
+    message = tf.strings.format(
+        f"received {{}} sentences, expected at most {max_batch} in a request: send several, or "
+        "export with a larger --max_batch",
+        count,
+    )
+    return tf.debugging.Assert(count <= max_batch, [message])
+
+
 def save_translator(
     translator: Translator,
     directory: Path,
     *,
     weights: str,
+    max_batch: int = DEFAULT_MAX_BATCH,
     signatures: Collection[str] = tuple(SIGNATURES),
 ) -> None:
     """Writes a SavedModel, with the warm-up requests of TF Serving.
@@ -92,19 +112,13 @@ def save_translator(
         translator: a trained model.
         directory: does not exist yet.
         weights: the type in which weights are stored, "float32", "bfloat16" or "float16".
+        max_batch: most sentences in a request.
         signatures: those to save; each that searches takes seconds to trace.
     """
-    served = ServedTranslator(translator, weights)
+    served = ServedTranslator(translator, weights, max_batch)
     functions = {name: served.function(name) for name in signatures}
     tf.saved_model.save(served, str(directory), signatures=functions)
-    sentences = tf.constant([" ".join(["a"] * words) for words in _WARMUP_WORDS])
-    inputs = {
-        DEFAULT_SIGNATURE: {"text": sentences},
-        "translate_nbest": {"text": sentences},
-        WITH_PREFIX: {"text": sentences, "prefix": sentences},
-        "score": {"text": sentences, "translation": sentences},
-        "translate_ids": {"tokens": tf.constant([[END_ID]])},
-    }
+    inputs = warmup.warmup_inputs(longest=translator.search.max_source_length, most=max_batch)
     requests = warmup.warmup_requests({name: inputs[name] for name in signatures})
     path = directory / warmup.PATH
     path.parent.mkdir()
@@ -136,6 +150,8 @@ def find_fingerprint(directory: str) -> Path:
 def load_saved_model(directory: str, signature: str = DEFAULT_SIGNATURE) -> Translate:
     """Loads a signature of an exported model; importing this module has loaded the Text ops.
 
+    It takes any number of sentences, and gives the model at most its `max_batch` at a time.
+
     Raises:
         UserError: there is no SavedModel in `directory`, or it lacks the signature.
     """
@@ -149,4 +165,5 @@ def load_saved_model(directory: str, signature: str = DEFAULT_SIGNATURE) -> Tran
         )
     function = model.signatures[signature]
     function.keep_alive = model  # a signature refers to its variables weakly
-    return function
+    max_batch = read_max_batch(directory)
+    return translate_in_parts(function, max_batch) if max_batch else function

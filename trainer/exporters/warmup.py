@@ -1,6 +1,7 @@
 """Warm-up requests: TF Serving runs them when it loads a model, before it serves.
 
-The first request to a model is slow, because TensorFlow initialises lazily. TF Serving reads
+The first request to a model is slow, because TensorFlow initialises lazily, and so is the first
+of a new size, because kernels and the allocator prepare for sizes as they come. TF Serving reads
 requests from `assets.extra/tf_serving_warmup_requests` of a SavedModel, a TFRecord of
 `tensorflow.serving.PredictionLog`. The few fields of a request are packed here, so that exporting
 requires no TF Serving package.
@@ -10,6 +11,7 @@ from collections.abc import Mapping
 
 import tensorflow as tf
 
+from pipeline.dataset.schema import END_ID
 from pipeline.dataset.tfrecord import frame_record, pack_field
 
 PATH = "assets.extra/tf_serving_warmup_requests"
@@ -21,7 +23,30 @@ _MODEL_SPEC, _INPUTS = 1, 2  # of PredictRequest
 _SIGNATURE_NAME = 3  # of ModelSpec
 _KEY, _VALUE = 1, 2  # of a map's entry
 
+_WORDS = (1, 16, 64)  # lengths of sentences, before that of the longest
+
 Inputs = Mapping[str, tf.Tensor]
+
+
+def warmup_inputs(*, longest: int, most: int) -> dict[str, Inputs]:
+    """Returns the inputs of a request to each signature: sentences of all lengths.
+
+    A translation may end soon, but not before its prefix does: with prefixes, search runs to the
+    longest source's length.
+
+    Args:
+        longest: most tokens of a source; a word has at least one.
+        most: most sentences in a request.
+    """
+    lengths = [*(words for words in _WORDS if words < longest), longest][-most:]
+    sentences = tf.constant([" ".join(["a"] * words) for words in lengths])
+    return {
+        "serving_default": {"text": sentences},
+        "translate_nbest": {"text": sentences},
+        "translate_with_prefix": {"text": sentences, "prefix": sentences},
+        "score": {"text": sentences, "translation": sentences},
+        "translate_ids": {"tokens": tf.constant([[END_ID]])},
+    }
 
 
 def warmup_requests(inputs_by_signature: Mapping[str, Inputs]) -> bytes:

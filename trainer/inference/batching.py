@@ -4,7 +4,7 @@ import contextlib
 import queue
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 from absl import logging
@@ -87,6 +87,20 @@ def translate_all(
             translations.update(zip(rows, batch, strict=True))
     _warn(translations.values())
     return [translations[row] for row in range(len(sentences))]
+
+
+def translate_in_parts(translate: Translate, most: int) -> Translate:
+    """Returns a function that calls another one with at most `most` sentences at a time."""
+
+    def translate_parts(**inputs: Any) -> dict[str, tf.Tensor]:
+        count = max(len(texts) for texts in inputs.values())
+        parts = [
+            translate(**{name: texts[start : start + most] for name, texts in inputs.items()})
+            for start in range(0, max(count, 1), most)
+        ]
+        return {name: tf.concat([part[name] for part in parts], axis=0) for name in parts[0]}
+
+    return translate_parts
 
 
 def with_source_tag(translate: Translate, tag: str) -> Translate:

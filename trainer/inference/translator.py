@@ -157,13 +157,15 @@ class Translator(tf.Module):
         """Translates ids into ids, for servers without the TensorFlow Text ops.
 
         Args:
-            tokens: int32 `[B, S]`, the ids of each sentence, the end symbol, then padding.
+            tokens: int32 `[B, S]`, the ids of each sentence and the end symbol. What follows it is
+                ignored: TF Serving pads requests that it joins with the first id of each.
 
         Returns:
             `translations`, int32 `[B, N, T]`, best first, each with the end symbol, then padding;
             `scores`, float32 `[B, N]`.
         """
-        hypotheses = self.search_ids(tokens)
+        ended = tf.cumsum(tf.cast(tokens == END_ID, tf.int32), axis=1, exclusive=True)
+        hypotheses = self.search_ids(tf.where(ended > 0, PADDING_ID, tokens))
         return {"translations": hypotheses.tokens, "scores": hypotheses.scores}
 
     def source_ids(self, text: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

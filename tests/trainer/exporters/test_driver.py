@@ -34,7 +34,7 @@ def test_a_directory_that_is_not_an_export_is_kept(
 def test_a_full_disk_is_one_line_and_leaves_the_earlier_export_alone(
     make_run: Callable[..., Run], tmp_path: Path, error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fill_the_disk(translator: object, directory: Path, *, weights: str) -> None:
+    def fill_the_disk(translator: object, directory: Path, **_: object) -> None:
         directory.mkdir()
         (directory / "half").write_text("the")
         raise error
@@ -48,6 +48,13 @@ def test_a_full_disk_is_one_line_and_leaves_the_earlier_export_alone(
     with pytest.raises(UserError, match=expected):
         export_run(run, TrainedModels(), run.search, config)
     assert sorted(tmp_path.rglob("*")) == [tmp_path / "e", tmp_path / "e/export.json"]
+
+
+def test_max_batch_is_of_a_saved_model_and_at_least_one() -> None:
+    with pytest.raises(ValueError, match="received --max_batch=0: expected at least 1"):
+        ExportConfig("out", max_batch=0)
+    with pytest.raises(ValueError, match="--max_batch=8 with --format=ctranslate2: expected no"):
+        ExportConfig("out", "ctranslate2", max_batch=8)
 
 
 def test_only_a_saved_model_holds_an_ensemble() -> None:

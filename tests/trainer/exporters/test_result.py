@@ -13,6 +13,8 @@ RESULT = ExportResult(
     output_dir="out/1",
     weights="float16",
     target="gpu",
+    max_batch=32,
+    versions={"tensorflow": "2.21.0"},
     bytes=12_345_678,
     run_dir="runs/a",
     ensemble=("runs/b", "runs/c"),
@@ -28,12 +30,13 @@ def test_json_has_the_keys_that_other_programs_read_in_their_order() -> None:
     values = json.loads(json.dumps(RESULT.to_json()))
     search = dataclasses.asdict(RESULT.search)
     assert list(values) == [
-        *("saved_model", "weights", "target", "bytes", "run_dir", "ensemble", "step"),
-        "averaged_steps",
+        *("saved_model", "weights", "target", "max_batch", "versions", "bytes"),
+        *("run_dir", "ensemble", "step", "averaged_steps"),
         *("source_language", "target_language", *search),
     ]
     assert (values["saved_model"], values["weights"]) == ("out/1", "float16")
     assert values["target"] == "gpu"
+    assert (values["max_batch"], values["versions"]) == (32, {"tensorflow": "2.21.0"})
     assert (values["bytes"], values["run_dir"]) == (12_345_678, "runs/a")
     assert (values["ensemble"], values["averaged_steps"]) == (["runs/b", "runs/c"], [30, 40])
     assert (values["step"], values["beam_size"]) == (40, 3)

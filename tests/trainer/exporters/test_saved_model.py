@@ -1,5 +1,6 @@
 import dataclasses
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -22,13 +23,6 @@ from trainer.inference.batching import translate_all
 from trainer.inference.translator import Translator
 
 KINDS = {tf.string: "string", tf.float32: "float", tf.int32: "int", tf.bool: "bool"}
-
-
-@pytest.fixture(scope="module")
-def saved_model(translator: Translator, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("export") / "model"
-    save_translator(translator, directory, weights="float32")
-    return directory
 
 
 def weight_bytes(directory: Path) -> int:
@@ -93,6 +87,51 @@ def test_an_ensemble_is_saved_whole(translator: Translator, tmp_path: Path) -> N
 def test_a_signature_that_was_not_exported_is_named(saved_model: Path) -> None:
     with pytest.raises(UserError, match="no signature other, only .*serving_default.*again"):
         load_saved_model(str(saved_model), "other")
+
+
+def test_more_sentences_than_max_batch_are_refused_in_plain_words(saved_model: Path) -> None:
+    loaded = load_saved_model(str(saved_model))
+    assert len(loaded(text=tf.constant([""] * 16))["translation"]) == 16
+    expected = "received 17 sentences, expected at most 16 in a request.*--max_batch"
+    with pytest.raises(tf.errors.InvalidArgumentError, match=expected):
+        loaded(text=tf.constant([""] * 17))
+    ids = load_saved_model(str(saved_model), "translate_ids")
+    with pytest.raises(tf.errors.InvalidArgumentError, match=expected):
+        ids(tokens=tf.constant([[1]] * 17))
+
+
+def test_our_own_commands_send_no_more_than_max_batch(
+    translator: Translator, saved_model: Path, tmp_path: Path
+) -> None:
+    exported = shutil.copytree(saved_model, tmp_path / "1")
+    (exported / "export.json").write_text('{"max_batch": 16}')
+    sentences = [*SENTENCES * 9, "Why?"]  # 37: parts of 16, 16 and 5
+    received = translate_all(load_saved_model(str(exported)), sentences)
+    expected = translate_all(translator.translate, sentences)
+    assert [each.text for each in received] == [each.text for each in expected]
+    assert translate_all(load_saved_model(str(exported)), []) == []
+
+
+def test_ids_after_the_end_symbol_are_padding_whatever_they_are(
+    translator: Translator, saved_model: Path
+) -> None:
+    """TF Serving pads requests that it joins with the first element of each."""
+    translate = load_saved_model(str(saved_model), "translate_ids")
+    ids = translator.source_ops.tokenize(tf.constant(["The old dog sleeps.", "Why?"])).numpy()
+    padded = np.where(ids == 0, ids[:, :1], ids)
+    assert (padded != ids).any()
+    for name, values in translate(tokens=tf.constant(ids)).items():
+        np.testing.assert_array_equal(translate(tokens=tf.constant(padded))[name], values)
+
+
+def test_warm_up_reaches_the_longest_source_and_translation(translator: Translator) -> None:
+    longest = translator.search.max_source_length
+    inputs = warmup.warmup_inputs(longest=longest, most=64)[WITH_PREFIX]
+    assert translator.source_ids(inputs["text"])[0].shape == (3, longest)
+    assert len(warmup.warmup_inputs(longest=256, most=2)[WITH_PREFIX]["text"]) == 2
+    (*_, text) = translator.translate_with_prefix(**inputs)["translation"].numpy()
+    tokens = translator.target_ops.tokenize(tf.constant([text]))
+    assert tokens.shape[1] > longest
 
 
 def tensors(directory: Path, signature: str) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
