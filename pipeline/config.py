@@ -169,6 +169,8 @@ class PreprocessConfig:
             require(not pairs, "no other pairs", received)
             target = as_flags(self, "target_language")
             require(self.target_language in (None, TREES), f"no {target}", received)
+            tag = as_flags(self.sharing, "source_tag")
+            require(not self.sharing.source_tag, f"no {tag}, which no tree contains", received)
 
     def _require_both_sides(self, source: str, target: str) -> None:
         for side, counterpart in ((source, target), (target, source)):

@@ -12,6 +12,7 @@ from pipeline.corpora.treebank import TreebankConfig
 from pipeline.dataset import schema
 from pipeline.dataset.trees import join
 from pipeline.subwords.encoding import load_subwords
+from pipeline.subwords.sharing import SharingConfig
 from tests.helpers.commands import refuse, succeed
 from tests.helpers.preprocessing import build, contents, read_pairs
 from tests.helpers.treebank import write_treebank
@@ -156,6 +157,9 @@ def test_trees_with_pairs_are_refused() -> None:
         )
     with pytest.raises(ValueError, match="--trees=t: expected no --target_language=de"):
         PreprocessConfig(treebank=TreebankConfig(trees=("t",)), target_language="de")
+    sharing = SharingConfig(tags=("<x>",), source_tag="<x>")
+    with pytest.raises(ValueError, match="expected no --source_tag=<x>, which no tree contains"):
+        PreprocessConfig(treebank=TreebankConfig(trees=("t",)), sharing=sharing)
 
 
 def test_the_card_shows_trees(dataset: schema.Dataset) -> None:

@@ -21,6 +21,7 @@ from pipeline.corpora.catalog import CACHE_DIR, evaluation_part, fetch_part
 from pipeline.corpora.inputs import Text
 from pipeline.dataset.schema import Dataset
 from trainer.data.raw_text import read_text
+from trainer.evaluation.parsing import score_parses
 from trainer.evaluation.result import (
     CorpusScores,
     EvaluatedWeights,
@@ -153,10 +154,21 @@ def evaluate_run(
         rows = translate_set(
             translator, test_set.source, test_set.references, source_tag=dataset.source_tag
         )
-        translations = [row.translation for row in rows]
-        language = dataset.target_language
-        scores = score_translations(test_set, translations, config, language=language)
+        scores = _score(test_set, rows, config, dataset)
         yield Evaluation(EvaluationResult(name, len(rows), scores, weights, search, **losses), rows)
+
+
+def _score(
+    test_set: EvaluationSet,
+    rows: list[TranslatedSentence],
+    config: EvaluationConfig,
+    dataset: Dataset,
+) -> CorpusScores:
+    """Scores the trees of a parser, or translations."""
+    if dataset.has_trees:
+        return score_parses(rows, test_set.baseline, resamples=config.resamples)
+    translations = [row.translation for row in rows]
+    return score_translations(test_set, translations, config, language=dataset.target_language)
 
 
 def write_evaluation(directory: Path, evaluation: Evaluation) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 from model.config import SearchConfig
 from pipeline.common.errors import UserError
 
+MAIN_METRICS = {"bleu": "BLEU", "f1": "F1"}  # of a translator and of a parser, with their titles
+
 
 @dataclasses.dataclass(frozen=True)
 class MetricScore:
@@ -54,8 +56,8 @@ class LengthBin:
 class CorpusScores:
     """Everything that is computed from translations and references alone.
 
-    metrics: by name, `bleu` among them.
-    bleu_by_length: BLEU by words of the source.
+    metrics: by name, `bleu` among them, or `f1` of trees.
+    bleu_by_length: BLEU by words of the source; empty for trees.
     beside_baseline: comparison with another run's translations by metric; empty without one.
     """
 
@@ -106,11 +108,12 @@ class EvaluationResult:
     def to_json(self) -> dict[str, Any]:
         """Returns JSON values; the fields of `weights` and `search` are keys of their own."""
         scores = self.scores
-        bleu = scores.metrics["bleu"]
+        name = main_metric(scores.metrics)
+        main = scores.metrics[name]
         values: dict[str, Any] = {
             "split": self.split,
-            "sacrebleu": bleu.score,
-            "signature": bleu.signature,
+            "sacrebleu" if name == "bleu" else name: main.score,
+            "signature": main.signature,
             "sentences": self.sentences,
             "metrics": _to_dicts(scores.metrics),
             "bleu_by_length": [dataclasses.asdict(group) for group in scores.bleu_by_length],
@@ -156,12 +159,14 @@ class TranslatedSentence:
     """A row of evaluation-NAME.jsonl.
 
     score: log-probability of the translation in nats, divided by the length penalty.
+    is_repaired: of a parser, whether its symbols had to be made a tree; else None.
     """
 
     source: str
     reference: str
     translation: str
     score: float
+    is_repaired: bool | None = None
 
 
 def result_path(directory: str | Path, split: str) -> Path:
@@ -176,8 +181,7 @@ def translations_path(directory: str | Path, split: str) -> Path:
 
 def format_translations(rows: Iterable[TranslatedSentence]) -> str:
     """Returns the text of evaluation-NAME.jsonl."""
-    values = map(dataclasses.asdict, rows)
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in values)
+    return "".join(json.dumps(_to_row(row), ensure_ascii=False) + "\n" for row in rows)
 
 
 def read_translations(path: Path) -> list[TranslatedSentence]:
@@ -215,6 +219,11 @@ def format_interval(metric: MetricScore) -> str:
     return "" if metric.low is None else f"{metric.low:.2f} to {metric.high:.2f}"
 
 
+def main_metric(values: Mapping[str, Any]) -> str:
+    """Returns the name of the metric in `values` that compares models: a key of MAIN_METRICS."""
+    return next(name for name in MAIN_METRICS if name in values)
+
+
 def format_words(group: LengthBin) -> str:
     """Returns the lengths in a bin, such as "11 to 20", or "51 to …" for the longest."""
     return f"{group.shortest} to {group.longest or '…'}"
@@ -222,6 +231,12 @@ def format_words(group: LengthBin) -> str:
 
 def _to_dicts(scores: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return {name: dataclasses.asdict(score) for name, score in scores.items()}
+
+
+def _to_row(sentence: TranslatedSentence) -> dict[str, Any]:
+    """Returns the fields that have a value."""
+    values = dataclasses.asdict(sentence)
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _field_names(config: type) -> list[str]:

@@ -4,26 +4,33 @@ import dataclasses
 from collections.abc import Sequence
 
 from pipeline.common.tables import format_table
-from trainer.evaluation.result import EvaluationResult, format_interval, format_words
+from trainer.evaluation.result import (
+    MAIN_METRICS,
+    EvaluationResult,
+    format_interval,
+    format_words,
+    main_metric,
+)
 
 
 def format_result(result: EvaluationResult) -> str:
-    """Returns a headline with BLEU, tables, and the settings and signatures that belong to them."""
+    """Returns a headline with BLEU or F1, tables, and the settings and signatures of them."""
     tables = [_scores(result), _by_length(result), _beside_baseline(result)]
     return "\n\n".join([_headline(result), *filter(None, tables), _settings(result)])
 
 
 def _headline(result: EvaluationResult) -> str:
-    bleu = result.scores.metrics["bleu"]
-    interval = f" (95 % interval {format_interval(bleu)})" if format_interval(bleu) else ""
-    return f"{result.split}: BLEU {bleu.score:.2f}{interval}, {result.sentences:,} sentences"
+    name = main_metric(result.scores.metrics)
+    title, main = MAIN_METRICS[name], result.scores.metrics[name]
+    interval = f" (95 % interval {format_interval(main)})" if format_interval(main) else ""
+    return f"{result.split}: {title} {main.score:.2f}{interval}, {result.sentences:,} sentences"
 
 
 def _scores(result: EvaluationResult) -> str:
     rows = [
         [name, f"{metric.score:.2f}", format_interval(metric)]
         for name, metric in result.scores.metrics.items()
-        if name != "bleu"
+        if name not in MAIN_METRICS
     ]
     if result.perplexity is not None:
         rows.append(["perplexity", f"{result.perplexity:.2f}", ""])

@@ -13,6 +13,7 @@ from pipeline.dataset.schema import Dataset
 from trainer.data.buckets import make_buckets
 from trainer.data.input_pipeline import Batch, evaluation_batches
 from trainer.data.raw_text import read_text, tag_sentences
+from trainer.evaluation.parsing import score_parses
 from trainer.evaluation.result import TranslatedSentence
 from trainer.inference.batching import Translation, translate_all
 from trainer.inference.replicas import replica_scopes
@@ -90,6 +91,22 @@ def evaluate_bleu(
     return score_bleu([row.translation for row in rows], references), rows
 
 
+def evaluate_f1(
+    translator: Translator, dataset: Dataset, split: str, *, sentences: int = 0
+) -> float:
+    """Parses a split of a treebank and returns F1.
+
+    Args:
+        translator: a parser.
+        dataset: holds the split as text.
+        split: dev or test.
+        sentences: how many from the beginning; 0 for all.
+    """
+    source, references = read_text(dataset, split, sentences=sentences)
+    parses = translate_set(translator, source, references, source_tag=dataset.source_tag)
+    return score_parses(parses, None, resamples=0).metrics["f1"].score
+
+
 def translate_set(
     translator: Translator,
     source: Sequence[str],
@@ -107,7 +124,9 @@ def translate_set(
     """
     translations = _translate(translator, tag_sentences(source_tag, source))
     return [
-        TranslatedSentence(sentence, reference, translation.text, translation.score)
+        TranslatedSentence(
+            sentence, reference, translation.text, translation.score, translation.is_repaired
+        )
         for sentence, reference, translation in zip(source, references, translations, strict=True)
     ]
 

@@ -8,7 +8,14 @@ from pipeline.common.progress import format_duration
 from pipeline.dataset.schema import Dataset
 from trainer.data.buckets import mix_buckets, steps_per_epoch
 from trainer.data.mixture import passes_per_epoch
-from trainer.evaluation.result import EvaluationResult, format_interval, format_words, read_result
+from trainer.evaluation.result import (
+    MAIN_METRICS,
+    EvaluationResult,
+    format_interval,
+    format_words,
+    main_metric,
+    read_result,
+)
 from trainer.pages.charts import short
 from trainer.pages.html import escape, fold, table
 from trainer.runs.checkpoint_files import list_checkpoints
@@ -16,7 +23,19 @@ from trainer.runs.metrics_log import read_metrics
 from trainer.runs.run_directory import Run
 from trainer.training.completion import read_training_result
 
-_METRICS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER", "paper_bleu": "the paper's BLEU"}
+_METRICS = {
+    **MAIN_METRICS,
+    "chrf": "chrF",
+    "ter": "TER",
+    "paper_bleu": "the paper's BLEU",
+    "precision": "precision",
+    "recall": "recall",
+    "exact_match": "exact match",
+    "tagging_accuracy": "tagging accuracy",
+    "f1_40": "F1, up to 40 words",
+    "no_repair": "without repair",
+}
+_DEV_BEST = {**dict.fromkeys(MAIN_METRICS, max), "perplexity": min}  # which of several is best
 
 
 class Figure(NamedTuple):
@@ -33,14 +52,14 @@ class Training(NamedTuple):
     updates: made so far.
     seconds: training time; None before the first checkpoint.
     candidates: scores on dev by `--average`, of a finished run.
-    dev_bleu, dev_perplexity: of the final weights; the best so far of an unfinished run.
+    dev_scores: BLEU or F1 by name, and perplexity, of the final weights; of an unfinished run, the
+        best so far.
     """
 
     updates: int
     seconds: float | None = None
     candidates: Mapping[str, Mapping[str, float]] = {}
-    dev_bleu: float | None = None
-    dev_perplexity: float | None = None
+    dev_scores: Mapping[str, float] = {}
 
 
 def read_training(run: Run) -> Training:
@@ -50,23 +69,19 @@ def read_training(run: Run) -> Training:
             result["steps"],
             result.get("train_seconds"),
             result.get("candidates", {}),
-            result.get("dev_bleu"),
-            result.get("dev_perplexity"),
+            {name: result[f"dev_{name}"] for name in _DEV_BEST if f"dev_{name}" in result},
         )
     metrics = read_metrics(run.directory)
     updates = max((points[-1][0] for points in metrics.values()), default=0)
     seconds = None
     for checkpoint in list_checkpoints(run.directory):
         updates, seconds = max(updates, checkpoint.step), checkpoint.train_seconds
-    bleu, perplexity = (
-        [value for _, value in metrics.get(f"dev/{name}", ())] for name in ("bleu", "perplexity")
-    )
-    return Training(
-        updates,
-        seconds,
-        dev_bleu=max(bleu, default=None),
-        dev_perplexity=min(perplexity, default=None),
-    )
+    scores = {
+        name: best(value for _, value in metrics[f"dev/{name}"])
+        for name, best in _DEV_BEST.items()
+        if f"dev/{name}" in metrics
+    }
+    return Training(updates, seconds, dev_scores=scores)
 
 
 def read_results(run: Run) -> list[EvaluationResult]:
@@ -117,10 +132,11 @@ def format_test_sets(results: Sequence[EvaluationResult]) -> str:
             '<p class="note">No test set has been evaluated: run '
             "<code>python -m trainer.evaluate</code>.</p>"
         )
+    by_length = _length_table(results)
     return "\n".join(
         [
             _score_table(results),
-            fold("BLEU by source length", _length_table(results)),
+            *([fold("BLEU by source length", by_length)] if by_length else []),
             fold("Weights, search settings and signatures", _provenance(results)),
         ]
     )
@@ -130,11 +146,12 @@ def format_candidates(training: Training) -> str:
     """Returns the dev scores of all candidates for the final weights; empty without any."""
     if not training.candidates:
         return ""
+    metric = main_metric(next(iter(training.candidates.values())))
     rows = [
-        [name, f"{scores['bleu']:.2f}", f"{scores['perplexity']:.3f}", f"{scores['nll']:.4f}"]
+        [name, f"{scores[metric]:.2f}", f"{scores['perplexity']:.3f}", f"{scores['nll']:.4f}"]
         for name, scores in training.candidates.items()
     ]
-    header = ["--average", "BLEU", "perplexity", "nats per token"]
+    header = ["--average", MAIN_METRICS[metric], "perplexity", "nats per token"]
     return "<h3>Candidates for the final weights, on dev</h3>\n" + table(
         header, rows, classes="numbers"
     )
@@ -142,9 +159,11 @@ def format_candidates(training: Training) -> str:
 
 def _test_figures(result: EvaluationResult) -> list[Figure]:
     metrics = result.scores.metrics
-    interval = format_interval(metrics["bleu"])
+    name = main_metric(metrics)
+    interval = format_interval(metrics[name])
     notes = [result.split, f"95 % interval {interval}" if interval else ""]
-    figures = [Figure("BLEU", f"{metrics['bleu'].score:.2f}", ", ".join(filter(None, notes)))]
+    title = MAIN_METRICS[name]
+    figures = [Figure(title, f"{metrics[name].score:.2f}", ", ".join(filter(None, notes)))]
     if "chrf" in metrics:
         figures.append(Figure("chrF", f"{metrics['chrf'].score:.2f}", result.split))
     if result.perplexity is not None:
@@ -155,11 +174,14 @@ def _test_figures(result: EvaluationResult) -> list[Figure]:
 
 
 def _dev_figures(training: Training) -> list[Figure]:
-    figures = []
-    if training.dev_bleu is not None:
-        figures.append(Figure("BLEU", f"{training.dev_bleu:.2f}", "dev"))
-    if training.dev_perplexity is not None:
-        figures.append(Figure("Perplexity", f"{training.dev_perplexity:.3g}", "dev, per subword"))
+    scores = training.dev_scores
+    figures = [
+        Figure(title, f"{scores[name]:.2f}", "dev")
+        for name, title in MAIN_METRICS.items()
+        if name in scores
+    ]
+    if "perplexity" in scores:
+        figures.append(Figure("Perplexity", f"{scores['perplexity']:.3g}", "dev, per subword"))
     return figures
 
 
@@ -176,31 +198,36 @@ def _score_table(results: Sequence[EvaluationResult]) -> str:
     for name, title in _METRICS.items():
         metrics = [result.scores.metrics.get(name) for result in results]
         columns[title] = [f"{metric.score:.2f}" if metric else None for metric in metrics]
-        if name == "bleu":
+        if name in MAIN_METRICS and any(metrics):
             intervals = [metric and format_interval(metric) for metric in metrics]
             columns["95 % interval"] = [interval or None for interval in intervals]
     columns["perplexity"] = [
         None if result.perplexity is None else f"{result.perplexity:.3f}" for result in results
     ]
-    columns["BLEU against the baseline"] = [_significance(result) for result in results]
+    for name, title in MAIN_METRICS.items():
+        differences = [_significance(result, name) for result in results]
+        columns[f"{title} against the baseline"] = differences
     measured = {title: cells for title, cells in columns.items() if any(cells)}
     rows = zip(*measured.values(), strict=True)
     return table(list(measured), rows, classes="numbers stacked")
 
 
-def _significance(result: EvaluationResult) -> str | None:
-    comparison = result.scores.beside_baseline.get("bleu")
+def _significance(result: EvaluationResult, metric: str) -> str | None:
+    comparison = result.scores.beside_baseline.get(metric)
     if comparison is None:
         return None
     return f"{comparison.score - comparison.baseline:+.2f} (p = {comparison.p_value:.4f})"
 
 
 def _length_table(results: Sequence[EvaluationResult]) -> str:
+    """Returns a table of BLEU by length; empty of trees."""
     rows = [
         [result.split, format_words(group), f"{group.sentences:,}", f"{group.bleu:.2f}"]
         for result in results
         for group in result.scores.bleu_by_length
     ]
+    if not rows:
+        return ""
     return table(["test set", "source words", "sentences", "BLEU"], rows, classes="numbers")
 
 

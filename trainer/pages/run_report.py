@@ -6,6 +6,7 @@ from typing import Any
 
 from pipeline.common.progress import format_duration
 from pipeline.dataset.schema import Dataset
+from trainer.evaluation.result import MAIN_METRICS
 from trainer.inference.sentence_attention import SentenceAttention
 from trainer.pages import attention_viewer
 from trainer.pages.curves import draw_curves
@@ -96,7 +97,8 @@ def _model_and_data(run: Run, datasets: Sequence[Dataset], parameters: int) -> s
 def _checkpoints(run: Run) -> str:
     """Returns a table of all steps that were evaluated or kept; empty without any."""
     metrics = read_metrics(run.directory)
-    perplexity, bleu = (dict(metrics.get(f"dev/{name}", ())) for name in ("perplexity", "bleu"))
+    metric = "f1" if "dev/f1" in metrics else "bleu"
+    perplexity, scores = (dict(metrics.get(f"dev/{name}", ())) for name in ("perplexity", metric))
     saved = {checkpoint.step: checkpoint for checkpoint in list_checkpoints(run.directory)}
     best = {checkpoint.step for checkpoint in list_best(run.directory)}
     folders = {"checkpoint": saved, "best": best}
@@ -106,13 +108,14 @@ def _checkpoints(run: Run) -> str:
             format_duration(saved[step].train_seconds) if step in saved else None,
             ", ".join(name for name, steps in folders.items() if step in steps) or None,
             perplexity.get(step),
-            bleu.get(step),
+            scores.get(step),
         ]
-        for step in sorted(saved.keys() | best | bleu.keys())
+        for step in sorted(saved.keys() | best | scores.keys())
     ]
     if not rows:
         return ""
-    return table(["step", "trained for", "kept as", "dev perplexity", "dev BLEU"], rows)
+    title = f"dev {MAIN_METRICS[metric]}"
+    return table(["step", "trained for", "kept as", "dev perplexity", title], rows)
 
 
 def _samples(samples: Sequence[Mapping[str, str]]) -> str:

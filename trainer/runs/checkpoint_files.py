@@ -52,7 +52,7 @@ class Checkpoint:
     interim: saved for resuming only, by time or because the run was stopped; never averaged, and
         deleted by the next save.
     sources: steps of the checkpoints that were averaged into it, if any.
-    bleu: dev BLEU, if it was saved as one of the best.
+    bleu: dev BLEU, or F1 of a parser, if it was saved as one of the best.
     """
 
     path: Path

@@ -44,6 +44,12 @@ def read_metric(run_dir: Path, name: str, *, last_step: int | None = None) -> li
     return [value for step, value in points if last_step is None or step <= last_step]
 
 
+def read_dev_scores(run_dir: Path, *, last_step: int | None = None) -> list[float]:
+    """Returns what evaluations on dev are compared by, in order: F1 of a parser, else BLEU."""
+    f1, bleu = (read_metric(run_dir, f"dev/{name}", last_step=last_step) for name in ("f1", "bleu"))
+    return f1 or bleu
+
+
 def read_metrics(run_dir: Path) -> dict[str, list[tuple[int, float]]]:
     """Returns every metric by name, as pairs (step, value) in order."""
     metrics: dict[str, list[tuple[int, float]]] = {}

@@ -13,8 +13,9 @@ from pipeline.common.errors import UserError
 from pipeline.common.progress import format_duration
 from pipeline.dataset.schema import Dataset
 from trainer.config import TrainingConfig
+from trainer.evaluation.result import MAIN_METRICS
 from trainer.runs.checkpoint_files import list_folder
-from trainer.runs.metrics_log import read_metric
+from trainer.runs.metrics_log import read_dev_scores
 from trainer.runs.run_directory import Run, lock_run_directory, open_run
 
 RESULT_FILE = "train.json"
@@ -65,29 +66,29 @@ def finished_steps(run: Run) -> int | None:
     if steps >= run.training.train_steps:
         return steps
     trained_further = bool(saved) and saved[-1].step > steps
-    stopped_early = should_stop_early(read_metric(run.directory, "dev/bleu"), run.training)
+    stopped_early = should_stop_early(read_dev_scores(run.directory), run.training)
     return steps if stopped_early and not trained_further else None
 
 
-def should_stop_early(bleu: Sequence[float], config: TrainingConfig) -> bool:
-    """Returns whether BLEU has not improved for `early_stopping_patience` evaluations.
+def should_stop_early(scores: Sequence[float], config: TrainingConfig) -> bool:
+    """Returns whether dev has not improved for `early_stopping_patience` evaluations.
 
     Args:
-        bleu: of all evaluations so far, in order.
+        scores: BLEU or F1 of all evaluations so far, in order.
         config: with the patience; 0 never stops.
     """
     patience = config.early_stopping_patience
-    return patience > 0 and count_since_best(bleu) >= patience
+    return patience > 0 and count_since_best(scores) >= patience
 
 
-def count_since_best(bleu: Sequence[float]) -> int:
+def count_since_best(scores: Sequence[float]) -> int:
     """Counts the evaluations after the first best one.
 
     Example:
         >>> count_since_best([20.0, 31.5, 31.5])
         1
     """
-    return len(bleu) - 1 - list(bleu).index(max(bleu)) if bleu else 0
+    return len(scores) - 1 - list(scores).index(max(scores)) if scores else 0
 
 
 def requested_average(run: Run) -> str:
@@ -116,18 +117,21 @@ def read_training_result(run_dir: Path) -> dict[str, Any] | None:
 
 
 def format_result(run_dir: str | Path) -> str:
-    """Returns the result of a finished run: a headline with BLEU, and a line per candidate."""
+    """Returns the result of a finished run: a headline with BLEU or F1, a line per candidate."""
     result = read_training_result(Path(run_dir))
     if result is None:
         raise ValueError(f"{run_dir} has no {RESULT_FILE}: expected a finished run")
+    metric = next(name for name in MAIN_METRICS if f"dev_{name}" in result)
+    title = MAIN_METRICS[metric]
     scores = [
-        f"{name:6}  BLEU {values['bleu']:.2f}, perplexity {values['perplexity']:.3f}"
+        f"{name:6}  {title} {values[metric]:.2f}, perplexity {values['perplexity']:.3f}"
         for name, values in result.get("candidates", {}).items()
     ]
     return "\n".join(
         [
-            f"dev: BLEU {result['dev_bleu']:.2f}, perplexity {result['dev_perplexity']:.3f}, "
-            f"{result['steps']:,} updates, {format_duration(result['train_seconds'])}",
+            f"dev: {title} {result[f'dev_{metric}']:.2f}, perplexity "
+            f"{result['dev_perplexity']:.3f}, {result['steps']:,} updates, "
+            f"{format_duration(result['train_seconds'])}",
             "",
             f"weights {run_dir}/averaged, from --average={result['average']}; candidates:",
             *scores,

@@ -9,7 +9,13 @@ from model.attention_maps import AttentionMaps
 from pipeline.dataset.schema import Dataset
 from trainer.config import TrainingConfig
 from trainer.data.raw_text import tag_sentences
-from trainer.evaluation.test_sets import evaluate_bleu, evaluate_loss, sample_translations
+from trainer.evaluation.result import MAIN_METRICS, main_metric
+from trainer.evaluation.test_sets import (
+    evaluate_bleu,
+    evaluate_f1,
+    evaluate_loss,
+    sample_translations,
+)
 from trainer.inference.sentence_attention import attend_to_sentences, attention_image
 from trainer.inference.translator import Translator
 from trainer.runs.checkpoints import save_best
@@ -22,7 +28,7 @@ _SAMPLES = 5  # sentences
 
 
 class DevEvaluation(StepCallback):
-    """Evaluates on dev, keeps the weights with the best BLEU, and stops training early.
+    """Evaluates on dev, keeps the weights with the best score, and stops training early.
 
     Must come before `Checkpointing`, so that every checkpoint includes its evaluation.
     """
@@ -35,17 +41,17 @@ class DevEvaluation(StepCallback):
         run_dir: Path,
         config: TrainingConfig,
         *,
-        past_bleu: Sequence[float],
+        past_scores: Sequence[float],
     ) -> None:
         """Sets what an evaluation does.
 
         Args:
-            evaluate: returns scores by name, "bleu" among them.
+            evaluate: returns values by name, "bleu" or "f1" among them.
             show: writes samples of a step to TensorBoard.
             writer: where the scores go.
             run_dir: where the best weights are kept.
             config: when to evaluate, how many weights to keep, when to stop.
-            past_bleu: BLEU of the evaluations of earlier sessions, in order.
+            past_scores: BLEU or F1 of the evaluations of earlier sessions, in order.
         """
         super().__init__()
         self._evaluate = evaluate
@@ -53,7 +59,7 @@ class DevEvaluation(StepCallback):
         self._writer = writer
         self._run_dir = run_dir
         self._config = config
-        self._bleu = list(past_bleu)
+        self._scores = list(past_scores)
 
     def on_train_begin(self, logs: Logs = None) -> None:
         """Evaluates the weights of another run before the first update."""
@@ -66,21 +72,24 @@ class DevEvaluation(StepCallback):
         if not config.eval_every_steps or self.step % config.eval_every_steps:
             return
         values = self._evaluate()
+        metric = main_metric(values)
         save_best(
             self._run_dir,
             self.model.transformer,
             step=self.step,
-            bleu=values["bleu"],
+            bleu=values[metric],
             keep=config.average_checkpoints if config.average in ("best", "auto") else 1,
         )
-        self._bleu.append(values["bleu"])
+        self._scores.append(values[metric])
         self._writer.write(self.step, {f"dev/{name}": value for name, value in values.items()})
         self._show(self.step)
         figures = "  ".join(f"{name} {value:.3f}" for name, value in values.items())
         logging.info("dev at step %d: %s", self.step, figures)
-        if should_stop_early(self._bleu, config):
+        if should_stop_early(self._scores, config):
             logging.info(
-                "stopping early: %d evaluations without a better BLEU", count_since_best(self._bleu)
+                "stopping early: %d evaluations without a better %s",
+                count_since_best(self._scores),
+                MAIN_METRICS[metric],
             )
             self.model.stop_training = True
 
@@ -88,14 +97,16 @@ class DevEvaluation(StepCallback):
 def evaluate_dev(
     translator: Translator, dataset: Dataset, *, sentences: int = 0
 ) -> dict[str, float]:
-    """Returns `nll` (nats per target token), `perplexity` and `bleu` (sacreBLEU) on dev.
+    """Returns `nll` (nats per target token), `perplexity` and `bleu`, or of trees `f1`, on dev.
 
     Args:
         translator: the model to evaluate.
         dataset: its dev split is used.
-        sentences: sentences to translate for BLEU, the first ones; 0 for all.
+        sentences: sentences to translate, the first ones; 0 for all.
     """
     losses = evaluate_loss(translator.models, dataset, "dev")
+    if dataset.has_trees:
+        return {**losses, "f1": evaluate_f1(translator, dataset, "dev", sentences=sentences)}
     scores, _ = evaluate_bleu(translator, dataset, "dev", sentences=sentences)
     return {**losses, "bleu": scores.sacrebleu}
 

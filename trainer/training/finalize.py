@@ -8,6 +8,7 @@ from absl import logging
 from pipeline.common.progress import format_duration
 from pipeline.common.storage import write_atomically
 from pipeline.dataset.schema import Dataset
+from trainer.evaluation.result import MAIN_METRICS, main_metric
 from trainer.inference.translator import Translator
 from trainer.runs.checkpoint_files import list_checkpoints
 from trainer.runs.checkpoints import assign_weights, save_averaged
@@ -25,8 +26,9 @@ def finish(
 ) -> None:
     """Scores the candidates that `--average` names on dev, and keeps the best in `averaged/`.
 
-    The best has the highest BLEU; among equals, such as the zeros of a short run, the lowest
-    perplexity. Writes `train.json`. Afterwards the model has the weights of the last candidate.
+    The best has the highest BLEU, or F1 of trees; among equals, such as the zeros of a short run,
+    the lowest perplexity. Writes `train.json`. Afterwards the model has the weights of the last
+    candidate.
     """
     last = list_checkpoints(run.directory)[-1]
     candidates = make_candidates(run, training_model)
@@ -66,16 +68,18 @@ def _score(
     assign_weights(training_model.transformer, candidate.weights, run.directory)
     values = evaluate_dev(translator, dataset)
     logging.info(
-        "%s on dev: perplexity %.3f, BLEU %.2f",
+        "%s on dev: perplexity %.3f, %s %.2f",
         _name_candidate(candidate),
         values["perplexity"],
-        values["bleu"],
+        MAIN_METRICS[main_metric(values)],
+        values[main_metric(values)],
     )
     return values
 
 
 def _is_better(scores: Scores, than: Scores) -> bool:
-    return (scores["bleu"], -scores["perplexity"]) > (than["bleu"], -than["perplexity"])
+    metric = main_metric(scores)
+    return (scores[metric], -scores["perplexity"]) > (than[metric], -than["perplexity"])
 
 
 def _name_candidate(candidate: Candidate) -> str:

@@ -16,7 +16,7 @@ from trainer.data.mixture import format_mixture
 from trainer.inference.translator import Translator, make_translator
 from trainer.runs.checkpoint_files import Checkpoint
 from trainer.runs.checkpoints import delete_unfinished, restore_latest
-from trainer.runs.metrics_log import read_metric
+from trainer.runs.metrics_log import read_dev_scores
 from trainer.runs.metrics_writer import MetricsWriter
 from trainer.runs.run_directory import Run, lock_run_directory, open_run
 from trainer.runtime.strategy import any_worker, is_chief, make_strategy, require_same_step
@@ -93,8 +93,8 @@ def _train(
     training_model.offset_dropout_seeds()
     _log_start(run, buckets, training_model, first_step)
     translator = make_translator(run, training_model.transformer)
-    past_bleu = read_metric(run.directory, "dev/bleu", last_step=first_step)
-    ended = first_step >= training.train_steps or should_stop_early(past_bleu, training)
+    past_scores = read_dev_scores(run.directory, last_step=first_step)
+    ended = first_step >= training.train_steps or should_stop_early(past_scores, training)
     if not any_worker(strategy, ended):
         stopped_by = _fit(run, training_model, dataset, buckets, translator, checkpoint)
         if stopped_by:
@@ -191,7 +191,7 @@ def _make_recorders(
             writer,
             run.directory,
             config,
-            past_bleu=read_metric(run.directory, "dev/bleu"),
+            past_scores=read_dev_scores(run.directory),
         ),
         *([shares] if len(config.dataset_dirs) > 1 else []),
     ]

@@ -50,6 +50,27 @@ def test_a_result_is_the_same_after_json() -> None:
         assert EvaluationResult.from_json(json.loads(text)) == result
 
 
+def test_the_main_metric_of_trees_is_f1() -> None:
+    metrics = {
+        "f1": MetricScore(81.25, 80.0, 82.5, "rules"),
+        "recall": MetricScore(80.5, None, None, "rules"),
+    }
+    result = dataclasses.replace(RESULT, scores=CorpusScores(metrics, ()))
+    values = json.loads(json.dumps(result.to_json()))
+    assert EvaluationResult.from_json(values) == result
+    assert list(values)[:3] == ["split", "f1", "signature"]
+    assert values["f1"] == 81.25
+    text = format_result(result)
+    assert text.startswith("test: F1 81.25 (95 % interval 80.00 to 82.50), 1,203 sentences")
+    assert "BLEU" not in text
+
+
+def test_rows_of_translations_do_not_speak_of_repair() -> None:
+    rows = [TranslatedSentence("a", "b", "c", -1.0), TranslatedSentence("a", "b", "c", -1.0, False)]
+    keys = [json.loads(line).keys() for line in format_translations(rows).splitlines()]
+    assert [len(row) for row in keys] == [4, 5]
+
+
 def test_json_has_the_keys_that_other_programs_read() -> None:
     values = json.loads(json.dumps(RESULT.to_json()))
     assert list(values)[:7] == [

@@ -45,7 +45,7 @@ def evaluation(
         MetricsWriter(run_dir, 0),
         run_dir,
         TrainingConfig(**settings),
-        past_bleu=past_bleu,
+        past_scores=past_bleu,
     )
 
 
