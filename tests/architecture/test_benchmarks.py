@@ -19,6 +19,7 @@ from tests.benchmarks import (
     speed_tables,
 )
 from tests.benchmarks.optimisations import CHANGES
+from tests.benchmarks.rivals import stanford_pcfg
 from tests.benchmarks.switched import SWITCHES
 
 UNRECORDED = {"tables", "search_speed"}  # the second is measured by optimisations
@@ -177,6 +178,20 @@ def test_optimisations_are_kept_or_rejected(records: list[record.Record]) -> Non
     entry["kept"] = False
     assert "No record yet" in optimisation_tables.optimisations()
     assert cells(optimisation_tables.rejected()) == [row]
+
+
+def test_trees_of_the_other_parser_stand_over_our_words() -> None:
+    lines = [
+        "(ROOT (S (NP-TMP (NN day)) (VP (VBZ is) (-LRB- -LRB-))))",
+        "SENTENCE_SKIPPED_OR_UNPARSABLE",
+    ]
+    parses = list(stanford_pcfg.read_parses(lines, [("day", "is", "("), ("a", "b")]))
+    assert [tree.brackets() for tree in parses] == [
+        "(S (NP (NN day)) (VP (VBZ is) (-LRB- -LRB-)))",
+        "(TOP (XX a) (XX b))",
+    ]
+    with pytest.raises(ValueError, match="zip"):
+        list(stanford_pcfg.read_parses(lines, [("a",)]))
 
 
 def test_an_empty_table_names_the_command_that_fills_it(records: list[record.Record]) -> None:
