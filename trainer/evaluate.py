@@ -6,8 +6,8 @@
 
 Prints the scores of each test set and writes evaluation-NAME.json (scores, signatures, confidence
 intervals, scores by length) and evaluation-NAME.jsonl (source, reference, translation and score of
-every sentence) into the run directory, or into --output_dir. A parser's trees are scored by EVALB's rules:
-labelled precision, recall and F1, exact match and tagging accuracy.
+every sentence) into the run directory, or into --output_dir. A parser's trees are scored by
+EVALB's rules: labelled precision, recall and F1, exact match and tagging accuracy.
 """
 
 from model.config import SearchConfig
