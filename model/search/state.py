@@ -59,7 +59,7 @@ class Ancestry(NamedTuple):
 
 
 class Sentences(NamedTuple):
-    """What is known of each sentence from the start."""
+    """What stays the same for each sentence during search."""
 
     index: Tensor  # int [B], its row in the batch that search began with
     length_limit: Tensor  # int [B], tokens

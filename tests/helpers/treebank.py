@@ -7,7 +7,7 @@ NOUNS = ("dogs", "cats", "birds", "girls", "boys", "bears", "foxes", "horses")
 
 
 def bracketed_trees(count: int) -> list[str]:
-    """Returns so many trees, all different, over several lines each."""
+    """Returns `count` different trees, over several lines each."""
     return [_sentence([int(digit) for digit in f"{number:o}"]) for number in range(count)]
 
 

@@ -56,7 +56,7 @@ def _hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def example(output: Path) -> list[str]:
-    """The flags of the example, but for the folder and sizes that suit so few pairs."""
+    """The flags of the example, except for the folder and sizes that suit so few pairs."""
     (command,) = re.findall(rf"^(python .*hf:{NAME}(?:[^\n]*\\\n)*[^\n]*)$", README, re.MULTILINE)
     _python, _m, module, *flags = shlex.split(command.replace("\\\n", " "))
     assert module == "pipeline.preprocess"
