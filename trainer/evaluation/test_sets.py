@@ -15,7 +15,7 @@ from trainer.data.input_pipeline import Batch, evaluation_batches
 from trainer.data.raw_text import read_text, tag_sentences
 from trainer.evaluation.parsing import score_parses
 from trainer.evaluation.result import TranslatedSentence
-from trainer.inference.batching import Translation, translate_all
+from trainer.inference.batching import translate_all
 from trainer.inference.replicas import replica_scopes
 from trainer.inference.translator import Translator
 
@@ -122,7 +122,11 @@ def translate_set(
         references: their translations.
         source_tag: tag of the dataset whose kind of translation is wanted; "" for none.
     """
-    translations = _translate(translator, tag_sentences(source_tag, source))
+    translations = translate_all(
+        translator.translate,
+        tag_sentences(source_tag, source),
+        scopes=replica_scopes(translator.transformer),
+    )
     return [
         TranslatedSentence(
             sentence, reference, translation.text, translation.score, translation.is_repaired
@@ -133,23 +137,11 @@ def translate_set(
 
 def sample_translations(
     translator: Translator, dataset: Dataset, split: str, *, sentences: int
-) -> list[dict[str, str]]:
-    """Translates sentences that are spread evenly over a split.
-
-    Returns:
-        at most `sentences` rows of `source`, `reference` and `translation`.
-    """
-    pairs = list(zip(*read_text(dataset, split), strict=True))
-    chosen = pairs[:: max(1, len(pairs) // sentences)][:sentences]
-    sources = tag_sentences(dataset.source_tag, [source for source, _ in chosen])
-    translations = _translate(translator, sources)
-    return [
-        {"source": source, "reference": reference, "translation": translation.text}
-        for (source, reference), translation in zip(chosen, translations, strict=True)
-    ]
-
-
-def _translate(translator: Translator, sentences: Sequence[str]) -> list[Translation]:
-    return translate_all(
-        translator.translate, sentences, scopes=replica_scopes(translator.transformer)
+) -> list[TranslatedSentence]:
+    """Translates at most `sentences` sentences that are spread evenly over a split."""
+    source, references = read_text(dataset, split)
+    every = max(1, len(source) // sentences)
+    chosen = slice(None, every * sentences, every)
+    return translate_set(
+        translator, source[chosen], references[chosen], source_tag=dataset.source_tag
     )

@@ -82,7 +82,7 @@ def write_report(run: Run, model: TrainedModel, search: SearchConfig, config: Re
 
     translator, _checkpoint = load_translator(run, model, search)
     samples = sample_translations(translator, dataset, "dev", sentences=config.samples)
-    shown = tag_sentences(dataset.source_tag, [row["source"] for row in samples[:2]])
+    shown = tag_sentences(dataset.source_tag, [sample.source for sample in samples[:2]])
     sentences = (config.text or "").splitlines() or shown
     text = report_page(
         run,

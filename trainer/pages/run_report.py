@@ -1,12 +1,12 @@
 """The report of a run: results first, then curves, translations, attention, settings and data."""
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from pipeline.common.progress import format_duration
 from pipeline.dataset.schema import Dataset
-from trainer.evaluation.result import MAIN_METRICS
+from trainer.evaluation.result import MAIN_METRICS, TranslatedSentence
 from trainer.inference.sentence_attention import SentenceAttention
 from trainer.pages import attention_viewer
 from trainer.pages.curves import draw_curves
@@ -33,11 +33,11 @@ _CURVES_NOTE = (
 class Illustrations:
     """What the model of a run does with text.
 
-    samples: sentences with `source`, `reference` and `translation`.
+    samples: translated sentences of dev.
     attention: sentences with their attention weights.
     """
 
-    samples: Sequence[Mapping[str, str]]
+    samples: Sequence[TranslatedSentence]
     attention: Sequence[SentenceAttention]
 
 
@@ -118,9 +118,9 @@ def _checkpoints(run: Run) -> str:
     return table(["step", "trained for", "kept as", "dev perplexity", title], rows)
 
 
-def _samples(samples: Sequence[Mapping[str, str]]) -> str:
-    names = ("source", "reference", "translation")
-    return table(names, ([sample[name] for name in names] for sample in samples), classes="stacked")
+def _samples(samples: Sequence[TranslatedSentence]) -> str:
+    rows = ((sample.source, sample.reference, sample.translation) for sample in samples)
+    return table(("source", "reference", "translation"), rows, classes="stacked")
 
 
 def _configuration(run: Run) -> str:

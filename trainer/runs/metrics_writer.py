@@ -3,7 +3,7 @@
 import html
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -34,10 +34,12 @@ class MetricsWriter:
             for name, value in values.items():
                 tf.summary.scalar(name, value)
 
-    def write_table(self, step: int, name: str, rows: Sequence[Mapping[str, str]]) -> None:
-        """Writes rows of text by column to TensorBoard."""
-        lines = [" | ".join(rows[0]), " | ".join("---" for _ in rows[0])]
-        lines += [" | ".join(_escape(cell) for cell in row.values()) for row in rows]
+    def write_table(
+        self, step: int, name: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
+    ) -> None:
+        """Writes rows of text, under the names of their columns, to TensorBoard."""
+        lines = [" | ".join(columns), " | ".join("---" for _ in columns)]
+        lines += [" | ".join(map(_escape, row)) for row in rows]
         with self._summaries.as_default(step=step):
             tf.summary.text(name, "\n".join(lines))
 

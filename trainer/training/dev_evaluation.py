@@ -116,8 +116,9 @@ def show_samples(
 ) -> None:
     """Writes some translations of dev to TensorBoard, and the attention of the median length."""
     samples = sample_translations(translator, dataset, "dev", sentences=_SAMPLES)
-    writer.write_table(step, "dev/samples", samples)
-    by_length = sorted((row["source"] for row in samples), key=len)
+    rows = [(sample.source, sample.reference, sample.translation) for sample in samples]
+    writer.write_table(step, "dev/samples", ("source", "reference", "translation"), rows)
+    by_length = sorted((sample.source for sample in samples), key=len)
     median = tag_sentences(dataset.source_tag, [by_length[len(by_length) // 2]])
     (attended,) = attend_to_sentences(run, translator, median)
     for kind in AttentionMaps._fields:

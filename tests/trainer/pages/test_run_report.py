@@ -18,6 +18,7 @@ from trainer.evaluation.result import (
     LengthBin,
     MetricScore,
     Significance,
+    TranslatedSentence,
 )
 from trainer.pages.curves import CHARTS
 from trainer.pages.mixture import mixture_table
@@ -29,7 +30,7 @@ from trainer.runs.run_directory import Run
 from trainer.runs.training_data import MixedIn
 from trainer.training.train_step import TrainingModel
 
-SAMPLES = [{"source": "a", "reference": "b", "translation": "c"}]
+SAMPLES = [TranslatedSentence("a", "b", "c", score=-0.5)]
 Report = Callable[[], Page]
 
 

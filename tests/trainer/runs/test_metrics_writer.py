@@ -68,7 +68,7 @@ def test_rows_past_the_resumed_step_are_dropped(tmp_path: Path) -> None:
 def test_tables_and_pictures_go_to_tensorboard(tmp_path: Path) -> None:
     writer = MetricsWriter(tmp_path, 0)
     picture = np.arange(6, dtype=np.uint8).reshape(1, 2, 3, 1)
-    writer.write_table(7, "samples", [{"source": "a | <b> *c*", "target": "d"}])
+    writer.write_table(7, "samples", ["source", "target"], [["a | <b> *c*", "d"]])
     writer.write_image(7, "attention", picture)
     writer.write(7, {"loss": 1.0})
     (path,) = (tmp_path / "tensorboard").iterdir()
