@@ -16,6 +16,7 @@ from tests.benchmarks import (
     optimisation_tables,
     projection_tables,
     quality_tables,
+    serving_tables,
     speed_tables,
     training_results,
 )
@@ -65,6 +66,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
         speed_tables.latency,
         speed_tables.time_by_length,
         speed_tables.decoding_memory,
+        serving_tables.serving_load,
         speed_tables.preprocessing,
         speed_tables.encoding,
         optimisation_tables.optimisations,

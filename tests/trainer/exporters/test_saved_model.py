@@ -9,20 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
-from tensorflow.core.protobuf import saved_model_pb2
 
 from model.transformer import Transformer
 from pipeline.common.errors import UserError
 from pipeline.dataset.tfrecord import read_records
 from pipeline.dataset.trees import parse
 from tests.helpers import c_api
+from tests.helpers.signatures import read_signature
 from tests.trainer.inference.test_translator import SENTENCES, WILD
 from trainer.exporters import warmup
 from trainer.exporters.saved_model import WITH_PREFIX, load_saved_model, save_translator
 from trainer.inference.batching import translate_all
 from trainer.inference.translator import Translator
-
-KINDS = {tf.string: "string", tf.float32: "float", tf.int32: "int", tf.bool: "bool"}
 
 
 def weight_bytes(directory: Path) -> int:
@@ -134,23 +132,11 @@ def test_warm_up_reaches_the_longest_source_and_translation(translator: Translat
     assert tokens.shape[1] > longest
 
 
-def tensors(directory: Path, signature: str) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
-    """The tensors of a signature: of its inputs, by name, and of its outputs, with their kind."""
-    model = saved_model_pb2.SavedModel()
-    model.ParseFromString((directory / "saved_model.pb").read_bytes())
-    definition = model.meta_graphs[0].signature_def[signature]
-    outputs = {
-        name: (info.name, KINDS[tf.dtypes.as_dtype(info.dtype)])
-        for name, info in definition.outputs.items()
-    }
-    return {name: info.name for name, info in definition.inputs.items()}, outputs
-
-
 def call_from_c(directory: Path, calls: list[tuple[str, dict[str, list[bytes]]]]) -> list[Any]:
     """Calls signatures through the C API, in a process of its own."""
     requests = []
     for signature, arguments in calls:
-        inputs, outputs = tensors(directory, signature)
+        inputs, outputs = read_signature(directory, signature)
         texts = {inputs[name]: [t.decode("latin-1") for t in arguments[name]] for name in arguments}
         requests.append({"inputs": texts, "outputs": dict(outputs.values())})
     site_packages = Path(tf.__file__).parents[1]
@@ -159,7 +145,10 @@ def call_from_c(directory: Path, calls: list[tuple[str, dict[str, list[bytes]]]]
     assert done.returncode == 0, done.stderr
     answers = json.loads(done.stdout.splitlines()[-1])
     return [
-        {name: answer[tensor] for name, (tensor, _) in tensors(directory, signature)[1].items()}
+        {
+            name: answer[tensor]
+            for name, (tensor, _) in read_signature(directory, signature)[1].items()
+        }
         for (signature, _), answer in zip(calls, answers, strict=True)
     ]
 
