@@ -11,6 +11,7 @@ from pathlib import Path
 
 MODULES = {
     "beamformer-attention": "trainer.attention",
+    "beamformer-demo": "trainer.demo",
     "beamformer-evaluate": "trainer.evaluate",
     "beamformer-export": "trainer.export",
     "beamformer-inspect": "pipeline.inspect",

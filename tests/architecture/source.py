@@ -12,6 +12,7 @@ ENTRY_POINTS = frozenset(
         "pipeline.inspect",
         "pipeline.preprocess",
         "trainer.attention",
+        "trainer.demo",
         "trainer.paper",
         "trainer.report",
         "trainer.task",

@@ -36,6 +36,9 @@ from tests.helpers.commands import one_line_error, refuse, run_process, succeed
         (["trainer.translate", "--interactive", "--output_file=x"], "with --output_file=x: exp"),
         (["trainer.translate", "--interactive", "--prefix_file=x"], "with --prefix_file=x: exp"),
         (["trainer.translate", "--interactive", "--runner=Any"], "with --runner=Any: expected"),
+        (["trainer.demo", "--port=0", "--saved_model=x", "--beam_size=2"], "and --beam_size"),
+        (["trainer.demo", "--port=0", "--run_dir=runs/none"], "no run in runs/none"),
+        (["trainer.demo", "--port=99999"], "received --port=99999: expected at least 0 and"),
         (["trainer.export", "--output_dir=gs://b/1"], "expected a folder of a file system"),
         (["trainer.export", "--output_dir=x", "--weights=int8"], "--format=ctranslate2 has int8"),
         (
@@ -53,7 +56,9 @@ def test_a_process_that_refuses_prints_one_line() -> None:
     assert "no run in runs/none" in line
 
 
-@pytest.mark.parametrize("name", ["task", "evaluate", "translate", "export", "report", "attention"])
+@pytest.mark.parametrize(
+    "name", ["task", "evaluate", "translate", "export", "report", "attention", "demo"]
+)
 def test_help_teaches_every_flag(name: str) -> None:
     text = succeed(f"trainer.{name}", "--help")
     assert f"Usage: python -m trainer.{name}" in text

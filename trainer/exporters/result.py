@@ -54,8 +54,18 @@ class ExportResult:
 
 def read_max_batch(directory: str) -> int | None:
     """Returns `max_batch` of the export in a directory; None if it has no export.json."""
+    return _read_json(directory).get("max_batch")
+
+
+def read_languages(directory: str) -> tuple[str, str]:
+    """Returns the language codes of an export, source and target; "" without export.json."""
+    values = _read_json(directory)
+    return values.get("source_language", ""), values.get("target_language", "")
+
+
+def _read_json(directory: str) -> dict[str, Any]:
     path = Path(directory) / EXPORT_FILE
-    return json.loads(path.read_bytes()).get("max_batch") if path.exists() else None
+    return json.loads(path.read_bytes()) if path.exists() else {}
 
 
 def format_result(result: ExportResult) -> str:
