@@ -1,7 +1,7 @@
 """Beam's runners: options checked, dead workers noticed, log messages reduced to problems.
 
 "DirectRunner" means `beam_internals.make_local_runner`, which downloads nothing. Any other name is
-passed to Beam.
+passed to Beam; "PrismRunner" runs the binary that is installed, where Beam would download one.
 """
 
 import argparse
@@ -9,7 +9,6 @@ import contextlib
 import logging
 import os
 import re
-import socket
 import sys
 import threading
 from collections.abc import Iterator, Sequence
@@ -18,21 +17,28 @@ from typing import NoReturn
 import apache_beam as beam
 from apache_beam.options.pipeline_options import (
     DirectOptions,
+    GoogleCloudOptions,
     PipelineOptions,
-    PortableOptions,
     WorkerOptions,
 )
 from apache_beam.runners import PipelineRunner, create_runner
 
 from pipeline.common import signals, storage
 from pipeline.common.cli import refuse_unknown
-from pipeline.common.errors import TO_CONTINUE, UserError
-from pipeline.stages import beam_internals, worker
+from pipeline.common.errors import TO_CONTINUE, ResumableError, UserError
+from pipeline.stages import beam_internals, engines, worker
 
 DIRECT = "DirectRunner"
-DASK = "DaskRunner"
-_FULL_NAMES = {DASK: "apache_beam.runners.dask.dask_runner.DaskRunner"}  # Beam has no short one
-_SECONDS_TO_ANSWER = 10.0
+_FULL_NAMES = {engines.DASK: "apache_beam.runners.dask.dask_runner.DaskRunner"}  # no short one
+_UNCHECKED = "--"  # before options that only a job service knows
+_LONGEST_REASON = 300  # characters
+
+
+class FailedJobError(ResumableError, RuntimeError):
+    """An engine's job that failed; the message has its page.
+
+    Also a RuntimeError, which is what Beam's other runners raise.
+    """
 
 
 def make_options(
@@ -43,7 +49,8 @@ def make_options(
     Args:
         runner: name of a Beam runner.
         num_workers: worker processes of DirectRunner, or the initial number on Dataflow.
-        arguments: command-line arguments that are not our flags.
+        arguments: command-line arguments that are not our flags; those after "--" are passed on
+            unchecked, for a job service that knows more options than Beam's Python does.
         our_flags: our flags, suggested together with Beam's when an argument is unknown.
 
     Raises:
@@ -51,18 +58,15 @@ def make_options(
           address.
     """
     _load_runner(runner)  # may define options of its own
-    _reject_unknown_options(arguments, our_flags)
+    checked, unchecked = _split_arguments(arguments)
+    _reject_unknown_options(checked, our_flags)
     _quieten()
-    options = PipelineOptions([*arguments, f"--runner={runner}"])
+    options = PipelineOptions([*checked, *unchecked, f"--runner={runner}"])
     options.view_as(DirectOptions).direct_num_workers = num_workers
     if num_workers > 1 and runner != DIRECT:
         options.view_as(WorkerOptions).num_workers = num_workers
-    if runner == DASK:
-        _prepare_dask(options)
     storage.connect(options.get_all_options(drop_default=True))
-    endpoint = options.view_as(PortableOptions).job_endpoint
-    if endpoint and endpoint != "embed":
-        _require_answer("--job_endpoint", endpoint)
+    engines.prepare(runner, options)
     return options
 
 
@@ -80,6 +84,9 @@ def run_to_end(pipeline: beam.Pipeline) -> None:
 
     If a worker process of DirectRunner dies, this process ends, with exit code 2. While
     DirectRunner runs, SIGINT and SIGTERM end it at once: Beam would wait for its workers.
+
+    Raises:
+        FailedJobError: a job of Dataflow failed.
     """
     with _noticing_dead_workers(), signals.exiting_at_once(f"interrupted; {TO_CONTINUE}"):
         result = pipeline.run()
@@ -90,9 +97,27 @@ def run_to_end(pipeline: beam.Pipeline) -> None:
         with contextlib.suppress(NotImplementedError):
             result.cancel()
         raise
+    except Exception as error:
+        if type(error).__name__ != "DataflowRuntimeException":  # which needs Google's clients
+            raise
+        raise _explain_dataflow(error, result.job_id(), pipeline.options) from error
     finally:
         if client := getattr(result, "client", None):  # Dask's, which Beam leaves open
             client.close()
+
+
+def _explain_dataflow(error: Exception, job: str, options: PipelineOptions) -> FailedJobError:
+    """Returns the last line of a job's error, which is what a worker raised, and its page."""
+    google = options.view_as(GoogleCloudOptions)
+    page = f"https://console.cloud.google.com/dataflow/jobs/{google.region}/{job}"
+    (*_, reason) = [
+        "Dataflow gave no reason",
+        *filter(None, map(str.strip, str(error).split("\n"))),
+    ]
+    return FailedJobError(
+        f"the job failed: {reason[:_LONGEST_REASON]}; see {page}?project={google.project}; "
+        f"{TO_CONTINUE}"
+    )
 
 
 @contextlib.contextmanager
@@ -135,29 +160,6 @@ def _load_runner(name: str) -> PipelineRunner:
         raise UserError(f"received --runner={name}: {error}") from error
 
 
-def _prepare_dask(options: PipelineOptions) -> None:
-    """Makes each block a task of its own (Dask's default is 128) and looks for the scheduler."""
-    from apache_beam.runners.dask.dask_runner import DaskOptions
-
-    dask = options.view_as(DaskOptions)
-    if not dask.npartitions:
-        dask.partition_size = dask.partition_size or 1
-    if dask.address:
-        _require_answer("--dask_client_address", dask.address)
-
-
-def _require_answer(flag: str, address: str) -> None:
-    """Raises UserError if no service listens at HOST:PORT; Beam would wait for minutes."""
-    host, _, port = address.rpartition("://")[2].rpartition(":")
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), _SECONDS_TO_ANSWER).close()
-    except (OSError, ValueError) as error:
-        raise UserError(
-            f"received {flag}={address}, but no service answers there ({error}): "
-            "expected the host and port of a running service"
-        ) from error
-
-
 def _quieten() -> None:
     """Silences informational messages of engines and stores, which would break a progress bar."""
     # Beam also raises the errors that it logs.
@@ -171,6 +173,12 @@ def _quieten() -> None:
 def _is_important(record: logging.LogRecord) -> bool:
     """Log filter: drops what Beam logs through the root logger, up to the level INFO."""
     return record.levelno > logging.INFO or "apache_beam" not in record.pathname
+
+
+def _split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Returns the arguments before and after "--"."""
+    marks = [*arguments, _UNCHECKED].index(_UNCHECKED)
+    return list(arguments[:marks]), list(arguments[marks + 1 :])
 
 
 def _reject_unknown_options(arguments: Sequence[str], our_flags: Sequence[str]) -> None:

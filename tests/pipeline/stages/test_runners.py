@@ -9,13 +9,15 @@ from apache_beam.options.pipeline_options import (
     DirectOptions,
     FlinkRunnerOptions,
     GoogleCloudOptions,
+    PipelineOptions,
+    PrismRunnerOptions,
     WorkerOptions,
 )
 from apache_beam.runners.portability import flink_runner
 from apache_beam.runners.portability.fn_api_runner import fn_runner
 
 from pipeline.common import signals, storage
-from pipeline.common.errors import UserError
+from pipeline.common.errors import TO_CONTINUE, UserError
 from pipeline.stages.runners import make_options, make_runner, run_to_end
 from tests.helpers import commands
 from tests.helpers.object_store import MemoryFileSystem
@@ -90,6 +92,59 @@ def test_an_unknown_option_is_refused_with_the_nearest(argument: str, nearest: s
 def test_an_abbreviated_beam_option_is_refused() -> None:
     with pytest.raises(UserError, match="unknown flag --projec;"):
         make_options("DirectRunner", 1, ["--projec=p"], [])
+
+
+def test_an_option_after_two_dashes_is_the_job_service_s() -> None:
+    arguments = ["--project=p", "--", "--finishBundleBeforeCheckpointing=true", "--region=r"]
+    options = make_options("DirectRunner", 1, arguments, [])
+    values = options.get_all_options(retain_unknown_options=True)
+    assert values["finishBundleBeforeCheckpointing"]
+    assert (values["project"], values["region"]) == ("p", "r")
+    with pytest.raises(UserError, match="unknown flag --finishBundleBeforeCheckpointing"):
+        make_options("DirectRunner", 1, ["--finishBundleBeforeCheckpointing=true"], [])
+
+
+def test_prism_is_the_one_that_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UserError, match=r"requires Prism: go install .*@v2\.77\.0, then"):
+        make_options("PrismRunner", 1, [], [])
+    for where, arguments in (("given", ["--prism_location=FILE"]), ("prism", [])):
+        path = tmp_path / where
+        given = [argument.replace("FILE", str(path)) for argument in arguments]
+        if given:
+            with pytest.raises(UserError, match=f"--prism_location={path}: expected a file"):
+                make_options("PrismRunner", 1, given, [])
+        path.touch(mode=0o755)
+        options = make_options("PrismRunner", 1, given, [])
+        assert options.view_as(PrismRunnerOptions).prism_location == str(path)
+
+
+class DataflowRuntimeException(Exception):
+    """Stands in for Beam's, which requires Google's clients."""
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        (
+            "Dataflow pipeline failed. State: FAILED, Error:\nTraceback (most recent call last):\n"
+            '  File "x.py", line 3\nOSError: [Errno 28] No space left on device\n',
+            "OSError: [Errno 28] No space left on device",
+        ),
+        ("", "Dataflow gave no reason"),
+        ("x" * 900, "x" * 300),
+    ],
+)
+def test_a_failed_job_of_dataflow_is_one_line_with_its_page(message: str, reason: str) -> None:
+    result = mock.Mock(client=None, job_id=lambda: "2026-11-24_1")
+    result.wait_until_finish.side_effect = DataflowRuntimeException(message)
+    options = PipelineOptions(["--project=mine", "--region=europe-west4"])
+    page = "https://console.cloud.google.com/dataflow/jobs/europe-west4/2026-11-24_1?project=mine"
+    with pytest.raises(UserError) as caught:
+        run_to_end(mock.Mock(run=lambda: result, options=options))
+    assert str(caught.value) == f"the job failed: {reason}; see {page}; {TO_CONTINUE}"
 
 
 def test_the_client_of_an_engine_is_closed_even_after_a_failure() -> None:
