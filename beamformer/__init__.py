@@ -29,12 +29,14 @@ if TYPE_CHECKING:
     from model.transformer import Transformer as Transformer
     from pipeline.common.errors import UserError as UserError
     from pipeline.dataset.schema import load_dataset as load_dataset
+    from trainer.bulk_translation.translate import Translate as Translate
 
 _MODULES = {
     "ExportedTranslator": "beamformer.translators",
     "SearchConfig": "model.config",
     "TrainedTranslator": "beamformer.translators",
     "Transformer": "model.transformer",
+    "Translate": "trainer.bulk_translation.translate",
     "TransformerConfig": "model.config",
     "UserError": "pipeline.common.errors",
     "load": "beamformer.translators",

@@ -3,7 +3,6 @@
 import functools
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from beamformer.arguments import check_names, make_config, override_config
@@ -13,6 +12,7 @@ from beamformer.session import as_guest, start
 from model.config import SearchConfig
 from pipeline.common.errors import UserError
 from trainer.evaluation.driver import EvaluationConfig, evaluate_run, write_evaluation
+from trainer.exporters.saved_model_files import is_saved_model
 from trainer.runs.run_directory import Run, load_run
 from trainer.runs.trained_model import TrainedModels
 
@@ -27,7 +27,7 @@ def load(path: str | os.PathLike[str], **settings: Any) -> "TrainedTranslator | 
     """Loads a run directory, or a SavedModel that `trainer.export` wrote.
 
     Args:
-        path: the directory.
+        path: the directory; of a SavedModel also a URL.
         settings: for a run, `checkpoint` and `ensemble`, and the fields of `SearchConfig`, whose
             defaults are the run's own. A SavedModel takes none: its search is fixed.
 
@@ -35,7 +35,7 @@ def load(path: str | os.PathLike[str], **settings: Any) -> "TrainedTranslator | 
         UserError: there is no such model, or an argument cannot be used.
     """
     directory = os.fspath(path)
-    if not (Path(directory) / "saved_model.pb").exists():
+    if not is_saved_model(directory):
         return load_trained(directory, settings)
     if settings:
         raise UserError(

@@ -12,7 +12,7 @@ from pipeline.build.driver import build_dataset
 from pipeline.common import storage
 from pipeline.stages.beam_pipeline import BeamMapper
 from pipeline.stages.runners import make_options
-from tests.helpers.commands import call
+from tests.helpers.commands import call, run_process, succeed
 from tests.helpers.preprocessing import configure, contents, preprocess_flags
 from tests.integration.engines.services import service, wait_for
 
@@ -64,3 +64,30 @@ def test_s3_gets_the_bytes_of_a_local_folder(tmp_path: Path, endpoint: str) -> N
     stored = {name: storage.read(f"{config.output_dir}/{name}") for name in names}
     assert stored == contents(build_dataset(local, BeamMapper(options)).directory)
     assert stored["dev/source.txt"] == b""  # an empty object, for which Beam needs help
+
+
+@pytest.mark.heavy
+def test_workers_without_a_shared_disk_translate_with_a_model_on_s3(
+    trained: Path, endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flags = [f"--s3_endpoint_url={endpoint}", "--s3_region_name=us-east-1"]
+    make_options("DirectRunner", 1, flags, [])  # of this process
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "worker"))
+    (tmp_path / "worker").mkdir()
+    saved_model = trained / "saved_model"
+    for name in storage.sizes(saved_model):
+        storage.write_atomically(f"{BUCKET}/model/{name}", (saved_model / name).read_bytes())
+    text = "The old dog sleeps.\nHe sees the house.\n\nA child sings.\n"
+    storage.write_atomically(f"{BUCKET}/in", text.encode())
+    command = [
+        "trainer.translate", f"--saved_model={BUCKET}/model", f"--input_file={BUCKET}/in",
+        f"--output_file={BUCKET}/out", "--block_lines=2", "--runner=DirectRunner",
+        "--num_workers=2", *flags,
+    ]  # fmt: skip
+    result = run_process("-m", *command)
+    assert result.returncode == 0, result.stderr
+    expected = succeed("trainer.translate", f"--saved_model={saved_model}", stdin=text)
+    assert storage.read(f"{BUCKET}/out").decode() == expected
+    (copy,) = (tmp_path / "worker" / "beamformer-saved-models").iterdir()
+    assert (copy / "saved_model.pb").read_bytes() == (saved_model / "saved_model.pb").read_bytes()
+    assert storage.entries(BUCKET) == {"model", "in", "out"}

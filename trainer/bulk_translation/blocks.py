@@ -17,6 +17,7 @@ from model.config import SearchConfig
 from pipeline.common import storage
 from pipeline.common.errors import UserError
 from pipeline.corpora.spans import Span, cut_aligned_chunks, decode_lines
+from trainer.exporters.saved_model_files import read_fingerprint
 from trainer.runs.checkpoint_files import find_checkpoint
 from trainer.runs.run_directory import load_run
 from trainer.runs.trained_model import TrainedModels
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 class Model:
     """What to translate with: an exported model, or checkpoints of runs and a search.
 
+    saved_model: its directory, or a URL, from which each machine fetches it.
     with_prefixes: the model also receives the beginnings of the translations.
     source_tag: tag put before each sentence; "" for none.
     pin: `identity` at the start of the command; a pinned model that has changed since is not
@@ -80,11 +82,8 @@ class Model:
 
     def identity(self) -> bytes:
         """Returns a digest of what determines translations: the weights and the search."""
-        start_tensorflow(for_search=True)
-        from trainer.exporters.saved_model import find_fingerprint
-
         if self.saved_model:
-            return hashlib.sha256(find_fingerprint(self.saved_model).read_bytes()).digest()
+            return hashlib.sha256(read_fingerprint(self.saved_model)).digest()
         digest = hashlib.sha256(f"{self.search!r}{self.source_tag}".encode())
         for run_dir in self.trained.run_dirs:
             checkpoint = find_checkpoint(Path(run_dir), self.trained.checkpoint)

@@ -41,7 +41,7 @@ class TextFiles:
     """
 
     saved_model: str | None = setting(
-        None, "Directory that trainer.export wrote; instead of --run_dir."
+        None, "Directory or URL of what trainer.export wrote; instead of --run_dir."
     )
     input_file: str = setting("-", "UTF-8 text, one sentence per line; - is standard input.")
     output_file: str | None = setting(
@@ -66,8 +66,8 @@ class TextFiles:
     runner: str | None = setting(
         None,
         "Beam runner, such as DirectRunner, whose workers write --output_file; without it, this "
-        "process translates. Every worker must see the folder of the model under the same path: on "
-        "a shared file system, or in the image of the workers.",
+        "process translates. Every worker must see texts and model under the same path or URL; a "
+        "SavedModel at a URL is fetched once per machine.",
     )
     num_workers: int = setting(1, "Worker processes of --runner=DirectRunner.")
 

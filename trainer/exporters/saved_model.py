@@ -12,12 +12,12 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from pipeline.common import storage
 from pipeline.common.errors import UserError
 from pipeline.common.silence import silent_stderr
 from pipeline.common.storage import write_atomically
 from trainer.exporters import warmup
 from trainer.exporters.result import DEFAULT_MAX_BATCH, read_max_batch
+from trainer.exporters.saved_model_files import fetch_saved_model
 from trainer.inference.batching import Translate, translate_in_parts
 from trainer.inference.translator import Translator
 
@@ -125,39 +125,21 @@ def save_translator(
     write_atomically(str(path), requests)
 
 
-def find_fingerprint(directory: str) -> Path:
-    """Returns the file of a SavedModel in `directory` that differs between any two exports.
-
-    Raises:
-        UserError: there is no SavedModel.
-    """
-    if not (Path(directory) / "saved_model.pb").exists():
-        versions = sorted(path.parent for path in Path(directory).glob("*/saved_model.pb"))
-        remedy = (
-            f"did you mean {versions[-1]}?"
-            if versions
-            else f"make one with python -m trainer.export --output_dir={directory} --run_dir=…"
-        )
-        if storage.is_url(directory):
-            remedy = (
-                "copy it from the store to a folder first; with --runner, to one that every worker "
-                "sees under the same path"
-            )
-        raise UserError(f"no SavedModel in {directory} (it has no saved_model.pb): {remedy}")
-    return Path(directory) / "fingerprint.pb"
-
-
 def load_saved_model(directory: str, signature: str = DEFAULT_SIGNATURE) -> Translate:
     """Loads a signature of an exported model; importing this module has loaded the Text ops.
 
     It takes any number of sentences, and gives the model at most its `max_batch` at a time.
 
+    Args:
+        directory: where it is; a URL is fetched to this machine first.
+        signature: the signature's name.
+
     Raises:
         UserError: there is no SavedModel in `directory`, or it lacks the signature.
     """
-    find_fingerprint(directory)
+    local = fetch_saved_model(directory)
     with silent_stderr():
-        model = tf.saved_model.load(directory)
+        model = tf.saved_model.load(local)
     if signature not in model.signatures:
         raise UserError(
             f"the SavedModel in {directory} has no signature {signature}, only "
@@ -165,5 +147,5 @@ def load_saved_model(directory: str, signature: str = DEFAULT_SIGNATURE) -> Tran
         )
     function = model.signatures[signature]
     function.keep_alive = model  # a signature refers to its variables weakly
-    max_batch = read_max_batch(directory)
+    max_batch = read_max_batch(local)
     return translate_in_parts(function, max_batch) if max_batch else function

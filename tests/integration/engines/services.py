@@ -3,10 +3,11 @@
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,22 +19,38 @@ _SECONDS = 60.0  # suffices for one step on a busy machine
 _Value = TypeVar("_Value")
 
 
+def service(log: Path, *arguments: object) -> contextlib.AbstractContextManager[int]:
+    """Runs `python -m …` meanwhile; see `program`."""
+    return program(log, sys.executable, "-m", *arguments)
+
+
 @contextlib.contextmanager
-def service(log: Path, *arguments: object) -> Iterator[None]:
-    """Runs `python -m …` meanwhile; afterwards neither it nor a child of its is left."""
+def program(
+    log: Path, *command: object, variables: Mapping[str, str] | None = None
+) -> Iterator[int]:
+    """Runs a command meanwhile; afterwards neither it nor a child of its is left.
+
+    Args:
+        log: receives what it prints.
+        command: the program and its arguments.
+        variables: additional environment variables.
+
+    Yields:
+        its process id.
+    """
     python = Path(sys.executable)
     path = f"{python.parent}{os.pathsep}{os.environ['PATH']}"  # where children look for `python`
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [python, "-m", *map(str, arguments)],
+            list(map(str, command)),
             cwd=REPOSITORY,
-            env={**os.environ, "PATH": path},
+            env={**os.environ, "PATH": path, **(variables or {})},
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
     try:
-        yield
+        yield process.pid
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -63,6 +80,30 @@ def running_with(mark: str) -> list[int]:
             if mark in process.environ().get("MARK", ""):
                 processes.append(process.pid)
     return processes
+
+
+def children(pids: list[int]) -> list[int]:
+    """Returns the processes that processes have started, oldest first."""
+    found = []
+    for pid in pids:
+        with contextlib.suppress(psutil.Error):
+            found += [(child.create_time(), child.pid) for child in psutil.Process(pid).children()]
+    return [pid for _, pid in sorted(found)]
+
+
+def free_port() -> int:
+    """Returns a port of this machine on which nothing listens."""
+    with socket.create_server(("localhost", 0)) as server:
+        return server.getsockname()[1]
+
+
+def answers(port: int) -> bool | None:
+    """Returns True if something listens on a port of this machine, otherwise None."""
+    try:
+        socket.create_connection(("localhost", port), 1).close()
+    except OSError:
+        return None
+    return True
 
 
 def text_of(path: Path) -> str | None:
