@@ -17,7 +17,6 @@ from typing import NoReturn
 import apache_beam as beam
 from apache_beam.options.pipeline_options import (
     DirectOptions,
-    GoogleCloudOptions,
     PipelineOptions,
     WorkerOptions,
 )
@@ -25,20 +24,13 @@ from apache_beam.runners import PipelineRunner, create_runner
 
 from pipeline.common import signals, storage
 from pipeline.common.cli import refuse_unknown
-from pipeline.common.errors import TO_CONTINUE, ResumableError, UserError
-from pipeline.stages import beam_internals, engines, worker
+from pipeline.common.errors import TO_CONTINUE, UserError
+from pipeline.stages import beam_internals, engines, failed_jobs, worker
 
 DIRECT = "DirectRunner"
 _FULL_NAMES = {engines.DASK: "apache_beam.runners.dask.dask_runner.DaskRunner"}  # no short one
 _UNCHECKED = "--"  # before options that only a job service knows
-_LONGEST_REASON = 300  # characters
-
-
-class FailedJobError(ResumableError, RuntimeError):
-    """An engine's job that failed; the message has its page.
-
-    Also a RuntimeError, which is what Beam's other runners raise.
-    """
+_PRISM_LOGGERS = ("PrismJobServer", "PrismRunner", "SdkWorker")  # its errors are raised too
 
 
 def make_options(
@@ -86,7 +78,7 @@ def run_to_end(pipeline: beam.Pipeline) -> None:
     DirectRunner runs, SIGINT and SIGTERM end it at once: Beam would wait for its workers.
 
     Raises:
-        FailedJobError: a job of Dataflow failed.
+        FailedJobError: a job failed, or the engine lost a worker and gave up.
     """
     with _noticing_dead_workers(), signals.exiting_at_once(f"interrupted; {TO_CONTINUE}"):
         result = pipeline.run()
@@ -97,27 +89,16 @@ def run_to_end(pipeline: beam.Pipeline) -> None:
         with contextlib.suppress(NotImplementedError):
             result.cancel()
         raise
+    except RuntimeError as error:
+        raise failed_jobs.explain(error) from error
     except Exception as error:
         if type(error).__name__ != "DataflowRuntimeException":  # which needs Google's clients
             raise
-        raise _explain_dataflow(error, result.job_id(), pipeline.options) from error
+        page = failed_jobs.dataflow_page(result.job_id(), pipeline.options)
+        raise failed_jobs.explain(error, page) from error
     finally:
         if client := getattr(result, "client", None):  # Dask's, which Beam leaves open
             client.close()
-
-
-def _explain_dataflow(error: Exception, job: str, options: PipelineOptions) -> FailedJobError:
-    """Returns the last line of a job's error, which is what a worker raised, and its page."""
-    google = options.view_as(GoogleCloudOptions)
-    page = f"https://console.cloud.google.com/dataflow/jobs/{google.region}/{job}"
-    (*_, reason) = [
-        "Dataflow gave no reason",
-        *filter(None, map(str.strip, str(error).split("\n"))),
-    ]
-    return FailedJobError(
-        f"the job failed: {reason[:_LONGEST_REASON]}; see {page}?project={google.project}; "
-        f"{TO_CONTINUE}"
-    )
 
 
 @contextlib.contextmanager
@@ -171,8 +152,9 @@ def _quieten() -> None:
 
 
 def _is_important(record: logging.LogRecord) -> bool:
-    """Log filter: drops what Beam logs through the root logger, up to the level INFO."""
-    return record.levelno > logging.INFO or "apache_beam" not in record.pathname
+    """Log filter: drops Beam's messages up to the level INFO, and all of Prism's."""
+    is_prism = record.name.startswith(_PRISM_LOGGERS)
+    return not is_prism and (record.levelno > logging.INFO or "apache_beam" not in record.pathname)
 
 
 def _split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:

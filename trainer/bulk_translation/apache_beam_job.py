@@ -6,7 +6,7 @@ engine's metrics.
 """
 
 import resource
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import apache_beam as beam
@@ -14,6 +14,7 @@ from apache_beam.ml.inference import base
 from apache_beam.ml.inference.base import ModelHandler, RunInference
 from apache_beam.options.pipeline_options import PipelineOptions
 
+from pipeline.common import storage
 from pipeline.stages.runners import make_runner, run_to_end
 from trainer.bulk_translation.blocks import Model, TextBlock, translate_block
 
@@ -30,14 +31,16 @@ base.resource = resource
 class TranslationHandler(ModelHandler):
     """How RunInference loads a model and translates a block into its part."""
 
-    def __init__(self, model: Model, folder: str) -> None:
-        """Translates with `model` into the parts in `folder`."""
+    def __init__(self, model: Model, folder: str, options: Mapping[str, Any]) -> None:
+        """Translates with `model` into the parts in `folder`; file systems need the options."""
         super().__init__()
         self._model = model
         self._folder = folder
+        self._options = options
 
     def load_model(self) -> "Translate":
         """Loads the model, once per worker process."""
+        storage.connect(self._options)
         return self._model.load()
 
     def run_inference(
@@ -61,7 +64,8 @@ def run_beam_job(
     blocks: Sequence[TextBlock], folder: str, model: Model, options: PipelineOptions
 ) -> None:
     """Translates blocks into their parts in `folder`, to which every worker must have access."""
+    values = options.get_all_options(drop_default=True)
     pipeline = beam.Pipeline(runner=make_runner(options), options=options)
     batches = pipeline | "ListBlocks" >> beam.Create([[block] for block in blocks])
-    batches | "TranslateBlocks" >> RunInference(TranslationHandler(model, folder))
+    batches | "TranslateBlocks" >> RunInference(TranslationHandler(model, folder, values))
     run_to_end(pipeline)

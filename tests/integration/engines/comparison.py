@@ -124,7 +124,7 @@ def _wait(process: "subprocess.Popen[bytes]", output: Path) -> bool:
     count, since = -1, time.monotonic()
     while process.poll() is None and time.monotonic() - since < _SECONDS_TO_NOTICE:
         time.sleep(0.2)
-        now = sum(1 for _ in output.rglob("*"))
+        now = sum(len(files) for _, _, files in os.walk(output))
         if now != count:
             count, since = now, time.monotonic()
     process.terminate()

@@ -133,7 +133,7 @@ class DataflowRuntimeException(Exception):
             '  File "x.py", line 3\nOSError: [Errno 28] No space left on device\n',
             "OSError: [Errno 28] No space left on device",
         ),
-        ("", "Dataflow gave no reason"),
+        ("", "the engine gave no reason"),
         ("x" * 900, "x" * 300),
     ],
 )
@@ -145,6 +145,18 @@ def test_a_failed_job_of_dataflow_is_one_line_with_its_page(message: str, reason
     with pytest.raises(UserError) as caught:
         run_to_end(mock.Mock(run=lambda: result, options=options))
     assert str(caught.value) == f"the job failed: {reason}; see {page}; {TO_CONTINUE}"
+
+
+def test_a_failed_job_of_a_job_service_is_one_line() -> None:
+    result = mock.Mock(client=None)
+    result.wait_until_finish.side_effect = RuntimeError(
+        "Pipeline job-3 failed in state FAILED: java.lang.RuntimeException: Error received from "
+        'SDK harness: Traceback (most recent call last):\n  File "x.py", line 3\n'
+        "OSError: [Errno 13] Permission denied: '/shared/x' [while running 'EncodePairs']\n\n"
+        "\tat org.apache.beam.runners.fnexecution.control.FnApiControlClient\n"
+    )
+    with pytest.raises(UserError, match="^the job failed: OSError: .*'EncodePairs'.; running"):
+        run_to_end(mock.Mock(run=lambda: result))
 
 
 def test_the_client_of_an_engine_is_closed_even_after_a_failure() -> None:

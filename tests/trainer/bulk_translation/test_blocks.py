@@ -307,7 +307,7 @@ def test_a_worker_of_beam_translates_one_batch_at_a_time(
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3}, raising=False)
     (tmp_path / "long").write_text("x\n" * 8 * 64)
     blocks = list_blocks([str(tmp_path / "long")], 8 * 64, StoredModel(None))
-    handler = TranslationHandler(StoredModel(None), parts)
+    handler = TranslationHandler(StoredModel(None), parts, {})
     assert list(handler.run_inference(blocks, shout_alone)) == [blocks[0].name]
 
 
