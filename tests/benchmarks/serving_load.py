@@ -106,7 +106,7 @@ class Outcome(NamedTuple):
 
 
 class Load:
-    """Requests, their right answers, and what was measured of them."""
+    """Requests, their right answers, and the measured figures."""
 
     def __init__(self, server: Server, texts: list[bytes], requests: int) -> None:
         """Translates and scores every text alone, for comparison."""

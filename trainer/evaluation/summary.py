@@ -14,7 +14,7 @@ from trainer.evaluation.result import (
 
 
 def format_result(result: EvaluationResult) -> str:
-    """Returns a headline with BLEU or F1, tables, and the settings and signatures of them."""
+    """Returns a headline with BLEU or F1, tables, their settings and signatures."""
     tables = [_scores(result), _by_length(result), _beside_baseline(result)]
     return "\n\n".join([_headline(result), *filter(None, tables), _settings(result)])
 

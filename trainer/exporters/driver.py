@@ -86,7 +86,7 @@ class ExportConfig:
         )
         require(
             self.format == "saved_model" or self.max_batch == DEFAULT_MAX_BATCH,
-            "no --max_batch: whoever calls CTranslate2 gives its max_batch_size",
+            "no --max_batch: callers set max_batch_size of CTranslate2",
             as_flags(self, "max_batch", "format"),
         )
 
