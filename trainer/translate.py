@@ -22,10 +22,10 @@ from absl import flags
 from model.config import SearchConfig
 from pipeline.common import cli, flag_help
 from pipeline.common.errors import TO_CONTINUE, UserError
-from pipeline.subwords.sharing import check_tag
 from trainer.bulk_translation.blocks import Model
 from trainer.bulk_translation.driver import TextFiles, translate_file, translate_stream
 from trainer.bulk_translation.interactive import translate_interactively
+from trainer.runs.run_dataset import check_source_tag
 from trainer.runs.run_directory import load_run
 from trainer.runs.trained_model import TrainedModels
 
@@ -65,8 +65,7 @@ def _read_model(files: TextFiles) -> Model:
     trained = cli.config_from_flags(TrainedModels)
     run = load_run(trained.run_dir)
     search = cli.override_from_flags(run.search)
-    if files.source_tag:
-        check_tag(files.source_tag, run.subwords_path("source"))
+    check_source_tag(run, files.source_tag)
     if search.n_best > 1 and with_prefixes:
         raise UserError(
             f"received --prefix_file and --n_best={search.n_best}, from the command line or the "

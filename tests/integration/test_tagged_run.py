@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.corpora.builtin import generate_pairs
 from pipeline.dataset.schema import read_lines
-from tests.helpers.commands import refuse, succeed
+from tests.helpers.commands import call, refuse, succeed
 from tests.helpers.shared import make_once
 from tests.helpers.tiny_run import training_flags
 from trainer.bulk_translation.blocks import Model
@@ -73,6 +73,14 @@ def test_a_tag_is_given_by_a_flag_or_in_the_text(folder: Path) -> None:
     assert translate(folder, SENTENCES, "--source_tag=<2de>", "--interactive") == by_flag
     n_best = translate(folder, SENTENCES[:1], "--source_tag=<2de>", "--n_best=2")
     assert n_best[0].split(" ||| ")[1] == by_flag[0]
+
+
+def test_a_forgotten_tag_is_noticed(folder: Path, run: Run) -> None:
+    assert run.data.required_tags == ["<2de>", "<2en>"]
+    command = ("trainer.translate", f"--run_dir={folder / 'run'}")
+    warning = "was trained with <2de> or <2en> before each sentence: set --source_tag"
+    assert warning in call(*command, stdin="The old dog sleeps.\n").stderr
+    assert warning not in call(*command, "--source_tag=<2de>", stdin="The dog sleeps.\n").stderr
 
 
 def test_finished_blocks_of_another_tag_are_not_reused(run: Run) -> None:

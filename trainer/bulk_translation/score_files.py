@@ -8,9 +8,9 @@ import sys
 from model.config import SearchConfig
 from pipeline.common import storage
 from pipeline.common.settings import required_setting, setting
-from pipeline.subwords.sharing import check_tag
 from trainer.bulk_translation.blocks import read_blocks
 from trainer.data.raw_text import tag_sentences
+from trainer.runs.run_dataset import check_source_tag
 from trainer.runs.run_directory import Run
 from trainer.runs.trained_model import TrainedModels
 from trainer.runtime.startup import start_tensorflow
@@ -47,8 +47,7 @@ def score_files(run: Run, models: TrainedModels, search: SearchConfig, files: Sc
         UserError: the files have different numbers of lines, or one is not UTF-8, or the
             vocabulary lacks the tag.
     """
-    if files.source_tag:
-        check_tag(files.source_tag, run.subwords_path("source"))
+    check_source_tag(run, files.source_tag)
     source, target = read_aligned_lines(files.source_file, files.target_file)
 
     start_tensorflow()

@@ -3,8 +3,11 @@
 import shlex
 from pathlib import Path
 
+from absl import logging
+
 from pipeline.common.errors import UserError
 from pipeline.dataset.schema import SIDES, Dataset, load_dataset
+from pipeline.subwords.sharing import check_tag
 from trainer.data.mixture import load_datasets
 from trainer.runs.run_directory import Run
 from trainer.runs.training_data import TrainingData
@@ -54,6 +57,23 @@ def check_languages(run: Run, directory: str | Path, data: TrainingData | Datase
         raise UserError(
             f"{directory} is {data.source_language} → {data.target_language}, {run.directory} is "
             f"{' and '.join(pairs)}: expected the same of both"
+        )
+
+
+def check_source_tag(run: Run, tag: str) -> None:
+    """Checks `--source_tag`; warns if it is not given and the run has only seen text with tags.
+
+    Raises:
+        UserError: if the run's subwords have no piece for the tag.
+    """
+    if tag:
+        check_tag(tag, run.subwords_path("source"))
+    elif tags := run.data.required_tags:
+        logging.warning(
+            "%s was trained with %s before each sentence: set --source_tag, unless the text "
+            "brings its own",
+            run.directory,
+            " or ".join(tags),
         )
 
 

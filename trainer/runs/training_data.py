@@ -14,6 +14,7 @@ class MixedIn:
     fingerprint: str
     source_language: str
     target_language: str
+    source_tag: str = dataclasses.field(default="", compare=False)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,6 +27,7 @@ class TrainingData:
     filled: which positions of a batch tokens_per_batch counts. Runs that do not record it counted
         those of the longer side.
     mixed_in: the other datasets of a mixture, in order; they have the same vocabularies.
+    source_tag: before each source; "" for none, and in runs that do not record it.
     """
 
     fingerprint: str
@@ -34,6 +36,7 @@ class TrainingData:
     vocabularies: dict[str, Vocabulary]
     filled: str = "longer side"
     mixed_in: tuple[MixedIn, ...] = ()
+    source_tag: str = dataclasses.field(default="", compare=False)
 
     @property
     def fingerprints(self) -> list[str]:
@@ -46,6 +49,12 @@ class TrainingData:
         others = [(data.source_language, data.target_language) for data in self.mixed_in]
         return [(self.source_language, self.target_language), *others]
 
+    @property
+    def required_tags(self) -> list[str]:
+        """The tags, one of which stands before every source of the training data; else none."""
+        tags = [self.source_tag, *(data.source_tag for data in self.mixed_in)]
+        return list(dict.fromkeys(tags)) if all(tags) else []
+
 
 def describe_data(datasets: Sequence[Dataset]) -> TrainingData:
     """Returns what a new run records of its datasets."""
@@ -57,9 +66,12 @@ def describe_data(datasets: Sequence[Dataset]) -> TrainingData:
         vocabularies=first.vocabularies,
         filled="mean of both sides",
         mixed_in=tuple(
-            MixedIn(other.fingerprint, other.source_language, other.target_language)
+            MixedIn(
+                other.fingerprint, other.source_language, other.target_language, other.source_tag
+            )
             for other in others
         ),
+        source_tag=first.source_tag,
     )
 
 
