@@ -14,6 +14,8 @@ from tests.architecture.source import ROOT
 from tests.benchmarks import (
     host_tables,
     optimisation_tables,
+    recipe_tables,
+    recipes,
     record,
     record_tables,
     speed_tables,
@@ -192,6 +194,50 @@ def test_trees_of_the_other_parser_stand_over_our_words() -> None:
     ]
     with pytest.raises(ValueError, match="zip"):
         list(stanford_pcfg.read_parses(lines, [("a",)]))
+
+
+def test_recipe_tables(records: list[record.Record]) -> None:
+    score = {"bleu": 12.34, "low": 11.0, "high": 13.06, "p_value": 0.0123, "perplexity": 45.67}
+    run = {"parameters": 2_340_000, "updates": 1200, "scores": {"test": score, "de/test": score}}
+    speed = {"ours": {"bleu": 12.0, "mib": 9.81, "seconds": [4.0, 2.0, 5.0]}}
+    names = ("de", "multilingual", "back_translation")
+    results = {"runs": dict.fromkeys(names, run), "sentences": 1000, "speeds": {"de": speed}}
+    records.append(make_record("recipes", results))
+    bleu, link = "12.3 (11.0 to 13.1)", "[abc1234](../../tests/benchmarks/results/recipes.json)"
+    for table, expected in (
+        (
+            recipe_tables.recipe_multilingual,
+            [
+                ["German alone", "2.34 M", "1,200", bleu, ""],
+                ["French alone", "", "not yet run", "", ""],
+                ["both, by tags", "2.34 M", "1,200", bleu, ""],
+            ],
+        ),
+        (
+            recipe_tables.recipe_deep_encoder,
+            [["4 + 4", "2.34 M", bleu, "250", "", ""], ["6 + 2", "", "not yet run", "", "", ""]],
+        ),
+        (
+            recipe_tables.recipe_back_translation,
+            [
+                ["5,000 pairs", "not yet run", "", ""],
+                ["as many target tokens back-translated too", "1,200", bleu, "0.012"],
+            ],
+        ),
+    ):
+        rows = cells(table())
+        assert [row[:-1] for row in rows] == expected
+        assert all(row[-1].startswith(link) for row in rows)
+    assert cells(recipe_tables.recipe_distillation())[0][:-1] == [
+        *("teacher", "2.34 M", "ours", "9.8", "12.0", "250")
+    ]
+    assert all("not yet run" in row for row in cells(recipe_tables.recipe_fine_tuning()))
+
+
+def test_every_recipe_has_commands() -> None:
+    blocks = [block for recipe in recipes.RECIPES for block in recipes.read_blocks(recipe)]
+    assert recipes.PAGE.read_text("utf-8").count("```sh\n") == len(blocks)
+    assert all(recipes.read_blocks(recipe) for recipe in recipes.RECIPES)
 
 
 def test_an_empty_table_names_the_command_that_fills_it(records: list[record.Record]) -> None:

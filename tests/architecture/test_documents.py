@@ -22,10 +22,11 @@ DOCUMENTS = sorted(
     for pattern in (
         "*.md",
         *(f"{folder}/*.md" for folder in (*PACKAGES, "serving")),
+        "configs/**/*.md",
         "tests/**/*.md",
     )
     for path in ROOT.glob(pattern)
-) + ["configs/RESULTS.md"]
+)
 FLAGFILES = sorted(
     path.relative_to(ROOT).as_posix() for path in (ROOT / "configs").rglob("*.flags")
 )

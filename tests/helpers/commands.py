@@ -27,7 +27,9 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 TIMEOUT = 300  # seconds
 
 
-def call(module: str, *arguments: object, stdin: str = "") -> subprocess.CompletedProcess[str]:
+def call(
+    module: str, *arguments: object, stdin: str = "", cwd: Path = REPOSITORY
+) -> subprocess.CompletedProcess[str]:
     """Runs `python -m module …` within this process: the same code, its `__main__` block included.
 
     Returns:
@@ -35,7 +37,7 @@ def call(module: str, *arguments: object, stdin: str = "") -> subprocess.Complet
     """
     output, errors = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
     command = [module, *map(str, arguments)]
-    with _as_started(command, stdin, output, errors):
+    with _as_started(command, stdin, cwd, output, errors):
         try:
             runpy.run_module(module, run_name="__main__", alter_sys=True)
             code = 0
@@ -48,12 +50,12 @@ def call(module: str, *arguments: object, stdin: str = "") -> subprocess.Complet
     return subprocess.CompletedProcess(command, code, *printed)
 
 
-def succeed(module: str, *arguments: object, stdin: str = "") -> str:
+def succeed(module: str, *arguments: object, stdin: str = "", cwd: Path = REPOSITORY) -> str:
     """Runs `python -m module …` within this process and returns its standard output.
 
     Requires exit code 0.
     """
-    result = call(module, *arguments, stdin=stdin)
+    result = call(module, *arguments, stdin=stdin, cwd=cwd)
     assert result.returncode == 0, result.stderr
     return result.stdout
 
@@ -115,9 +117,13 @@ def _interruptible() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _as_started(
-    command: list[str], stdin: str, output: io.TextIOWrapper, errors: io.TextIOWrapper
+    command: list[str],
+    stdin: str,
+    cwd: Path,
+    output: io.TextIOWrapper,
+    errors: io.TextIOWrapper,
 ) -> Iterator[None]:
-    """Gives a command arguments, streams, flags and environment variables of its own."""
+    """Gives a command arguments, streams, folder, flags and environment variables of its own."""
     log = logging.get_absl_handler().python_handler
     log_stream = log.setStream(errors)
     disabled = standard_logging.root.manager.disable
@@ -127,7 +133,7 @@ def _as_started(
             mock.patch.dict(os.environ),
             mock.patch.object(sys, "argv", command),
             mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()), "utf-8")),
-            contextlib.chdir(REPOSITORY),
+            contextlib.chdir(cwd),
             contextlib.redirect_stdout(output),
             contextlib.redirect_stderr(errors),
             warnings.catch_warnings(),

@@ -208,11 +208,11 @@ def test_a_fine_tuned_model_begins_where_the_general_one_ended() -> None:
 
 
 def test_the_deep_encoder_differs_in_depth_alone() -> None:
-    multi30k, deep = (
-        read_flagfiles(f"configs/{name}.flags") for name in ("multi30k", "multi30k_deep_encoder")
+    small, deep = (
+        read_flagfiles(f"configs/recipes/{name}.flags") for name in ("small", "deep_encoder")
     )
-    assert differences(multi30k, deep) == {
-        "run_dir": "runs/multi30k_deep_encoder",
+    assert differences(small, deep) == {
+        "run_dir": "runs/recipes/deep_encoder",
         "encoder_layers": 6,
         "decoder_layers": 2,
     }
