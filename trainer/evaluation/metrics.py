@@ -22,6 +22,16 @@ _BIN_BOUNDS = (10, 20, 30, 40, 50)
 _DECIMALS = 12  # of a confidence interval
 
 
+class _Chrf(CHRF):
+    """sacreBLEU's chrF, whose resampled scores all have one type.
+
+    Its own are NumPy's, but Python's where nothing matches; `statistics.mean` refuses a mixture.
+    """
+
+    def _compute_f_score(self, statistics: list[int]) -> float:
+        return float(super()._compute_f_score(statistics))
+
+
 class _PreparedMetric(NamedTuple):
     """A metric, and how texts are prepared for it."""
 
@@ -120,7 +130,7 @@ def _make_metrics(language: str, bleu_tokenizer: str) -> dict[str, _PreparedMetr
     paper_bleu = BLEU(tokenize="none", smooth_method="none", force=True)
     return {
         "bleu": _PreparedMetric(_make_bleu(bleu_tokenizer), list),
-        "chrf": _PreparedMetric(CHRF(), list),
+        "chrf": _PreparedMetric(_Chrf(), list),
         "ter": _PreparedMetric(TER(), list),
         "paper_bleu": _PreparedMetric(paper_bleu, tokenize_as_paper),
     }

@@ -32,6 +32,15 @@ def test_scores_are_those_of_sacrebleu() -> None:
         assert scores[name].low is None
 
 
+def test_resampling_bears_translations_without_a_right_character() -> None:
+    """Some resamples have only these, and their chrF is another kind of zero."""
+    translations = [*("x" for _ in REFERENCES[1:]), REFERENCES[0]]
+    references = [*("Ja" for _ in REFERENCES[1:]), REFERENCES[0]]
+    chrf = score_corpus(translations, references, language="de", resamples=50)["chrf"]
+    assert chrf.low is not None and chrf.high is not None
+    assert 0 <= chrf.low < chrf.score <= chrf.high
+
+
 @pytest.mark.parametrize("tokenizer", ["none", "char", "zh", "intl"])
 def test_bleu_is_of_the_tokens_that_are_asked_for(tokenizer: str) -> None:
     ours, baseline = (
