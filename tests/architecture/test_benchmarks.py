@@ -14,6 +14,7 @@ from tests.architecture.source import ROOT
 from tests.benchmarks import (
     host_tables,
     optimisation_tables,
+    quality_tables,
     recipe_tables,
     recipes,
     record,
@@ -180,6 +181,22 @@ def test_optimisations_are_kept_or_rejected(records: list[record.Record]) -> Non
     entry["kept"] = False
     assert "No record yet" in optimisation_tables.optimisations()
     assert cells(optimisation_tables.rejected()) == [row]
+
+
+def test_parsing_table_has_intervals_and_empty_cells(records: list[record.Record]) -> None:
+    score = {"score": 71.26, "low": 70.0, "high": 72.5, "signature": "rules"}
+    f1 = {"f1": score, "f1_40": {**score, "score": 73.0}}
+    tagged = {**f1, "tagging_accuracy": {**score, "score": 95.0}}
+    systems = {
+        "theirs": {"metrics": tagged, "p_value": 1.0},
+        "ours": {"metrics": f1, "p_value": 0.25},
+    }
+    records.append(make_record("parsers", {"sentences": 508, "systems": systems}))
+    theirs, ours = cells(quality_tables.parsers())
+    shown = ["**71.3** (70.0 to 72.5)", "", "", "73.0", ""]
+    link = "[abc1234](../tests/benchmarks/results/parsers.json)"
+    assert theirs == ["theirs", *shown, "95.0", "", "", "508", link]
+    assert ours == ["ours", *shown, "", "", "0.250", "508", link]
 
 
 def test_trees_of_the_other_parser_stand_over_our_words() -> None:

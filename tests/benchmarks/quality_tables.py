@@ -9,6 +9,16 @@ from tests.benchmarks.record_tables import (
     records_of,
 )
 
+_PARSING = {
+    "f1": "F1 (95 % interval)",
+    "precision": "precision",
+    "recall": "recall",
+    "f1_40": "F1, up to 40 words",
+    "exact_match": "exact match",
+    "tagging_accuracy": "tagging accuracy",
+    "no_repair": "without repair",
+}
+
 
 def ctranslate2_agreement() -> str:
     """Returns the share of equal translations."""
@@ -34,6 +44,13 @@ def ablation() -> str:
     return from_records("ablation", header, _ablation_rows)
 
 
+def parsers() -> str:
+    """Returns the scores of parsers that were trained on the same trees."""
+    header = ["parser", *_PARSING.values(), "p (F1 against the first)", "sentences", "record"]
+    command = "python -m tests.benchmarks.parsers --help"
+    return from_records("parsers", header, _parser_rows, command)
+
+
 def _agreement_rows(record: Record) -> Iterator[Row]:
     shares = {
         (entry["beam_size"], entry["length_penalty"], entry["weights"]): entry["share"]
@@ -49,6 +66,17 @@ def _learning_rows(record: Record) -> Iterator[Row]:
     link = f"[{record['commit']}](../tests/benchmarks/results/{record['file']})"
     for system, scores in record["results"].items():
         yield [system, *(f"{score:.2f}" for score in scores.values()), link]
+
+
+def _parser_rows(record: Record) -> Iterator[Row]:
+    link = f"[{record['commit']}](../tests/benchmarks/results/{record['file']})"
+    for number, (system, entry) in enumerate(record["results"]["systems"].items()):
+        metrics = entry["metrics"]
+        scores = [f"{metrics[name]['score']:.1f}" if name in metrics else None for name in _PARSING]
+        f1 = metrics["f1"]
+        scores[0] = f"**{f1['score']:.1f}** ({f1['low']:.1f} to {f1['high']:.1f})"
+        p_value = f"{entry['p_value']:.3f}" if number else None
+        yield [system, *scores, p_value, record["results"]["sentences"], link]
 
 
 def _ablation_rows(record: Record) -> Iterator[Row]:

@@ -81,6 +81,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
         recipe_tables.recipe_fine_tuning,
         recipe_tables.recipe_back_translation,
         recipe_tables.recipe_distillation,
+        quality_tables.parsers,
         projection_tables.projection,
         projection_tables.projection_check,
         projection_tables.projection_changes,

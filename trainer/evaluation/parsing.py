@@ -20,14 +20,15 @@ def score_parses(
 
     Returns:
         the metrics of `score_trees`, and `no_repair`, the percentage of sentences with words whose
-        symbols needed no repair.
+        symbols needed no repair, if it is known of any.
     """
     trees = [parse.translation for parse in parses]
     references = [parse.reference for parse in parses]
     metrics = score_trees(trees, references, resamples=resamples)
-    whole = [not parse.is_repaired for parse in parses if parse.reference]
-    share = 100.0 * sum(whole) / max(len(whole), 1)
-    metrics["no_repair"] = MetricScore(share, None, None, _NO_REPAIR)
+    repaired = [row.is_repaired for row in parses if row.reference and row.is_repaired is not None]
+    if repaired:
+        share = 100.0 * repaired.count(False) / len(repaired)
+        metrics["no_repair"] = MetricScore(share, None, None, _NO_REPAIR)
     if baseline is None:
         return CorpusScores(metrics, ())
     compared = compare_trees(trees, baseline, references, resamples=resamples)

@@ -3,11 +3,12 @@
 Requires Java and Maven, which fetches the parser. Words are its only input: it tags them itself.
 """
 
+import hashlib
 import subprocess
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from pipeline.common.storage import write_atomically
 from pipeline.corpora.brackets import read_trees
 from pipeline.dataset.tree_repair import repair
 from pipeline.dataset.trees import Tree
@@ -19,29 +20,31 @@ _HEAD_FINDER = "TreebankHeadFinder"
 _MEMORY = "-Xmx3g"
 
 
-def train(trees: Path, work: Path) -> tuple[Path, float | None]:
-    """Trains a grammar on a file of trees, unless there is one in `work`.
-
-    Returns:
-        the grammar, and the seconds that training took.
-    """
+def train(trees: Path, work: Path) -> Path:
+    """Trains a grammar on a file of trees, unless there is one in `work`, and returns it."""
     grammar = work / "pcfg.ser.gz"
     if grammar.exists():
-        return grammar, None
+        return grammar
     _install(work)
-    start = time.monotonic()
     options = ["-goodPCFG", "-headFinder", _HEAD_FINDER, "-train", str(trees)]
     _run_java(work, [*options, "-saveToSerializedFile", str(grammar)])
-    return grammar, time.monotonic() - start
+    return grammar
 
 
 def parse(grammar: Path, sentences: Sequence[Sequence[str]], work: Path) -> list[Tree]:
-    """Parses sentences of words; one without a parse has a tree of unknown tags."""
-    text = work / "sentences.txt"
-    text.write_text("".join(f"{' '.join(words)}\n" for words in sentences), encoding="utf-8")
-    options = ["-sentences", "newline", "-tokenized", "-outputFormat", "oneline"]
-    output = _run_java(work, [*options, str(grammar), str(text)])
-    return list(read_parses(output.splitlines(), sentences))
+    """Parses sentences of words, unless their parses are in `work`.
+
+    A sentence without a parse has a tree of unknown tags.
+    """
+    text = "".join(f"{' '.join(words)}\n" for words in sentences)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+    source, parses = work / f"{digest}.words", work / f"{digest}.parses"
+    source.write_text(text, encoding="utf-8")
+    if not parses.exists():
+        options = ["-sentences", "newline", "-tokenized", "-outputFormat", "oneline"]
+        output = _run_java(work, [*options, str(grammar), str(source)])
+        write_atomically(str(parses), output.encode())
+    return list(read_parses(parses.read_text("utf-8").split("\n")[:-1], sentences))
 
 
 def read_parses(lines: Sequence[str], sentences: Sequence[Sequence[str]]) -> Iterator[Tree]:
