@@ -244,7 +244,7 @@ TRAINING = (
         ),
         (
             f"{_TRAINING}/test_optimizer.py::test_updates_are_those_of_keras_adam",
-            f"{_TRAINING}/test_learning_rate.py::test_the_rate_is_that_of_the_paper_s_base_model",
+            f"{_TRAINING}/test_learning_rate.py::test_the_base_model_has_the_rate_of_the_paper",
             f"{_TRAINING}/test_train_step.py::test_the_default_optimizer_is_the_paper_s",
         ),
         "Keras's Adam; equation 3 at its ends and its peak.",
