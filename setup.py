@@ -99,6 +99,8 @@ setup(
         "aws": [_beam("aws")],
         # Not in the lock: reads `--dataset=hf:…`, which no check and no other command needs.
         "huggingface": ["datasets>=4"],
+        # Not in the lock: what `trainer.translate --split_sentences` asks.
+        "sentences": ["sentencex>=1.0.32,<2"],
         # What `--identify_languages` asks.
         "langid": [BOUNDS["py3langid"]],
         # Not in the lock: independent implementations that tests compare ours with, or skip.

@@ -12,12 +12,13 @@ from beamformer.session import as_guest, start
 from model.config import SearchConfig
 from pipeline.common.errors import UserError
 from trainer.evaluation.driver import EvaluationConfig, evaluate_run, write_evaluation
-from trainer.exporters.saved_model_files import is_saved_model
+from trainer.exporters.result import read_languages
+from trainer.exporters.saved_model_files import fetch_saved_model, is_saved_model
 from trainer.runs.run_directory import Run, load_run
 from trainer.runs.trained_model import TrainedModels
 
 if TYPE_CHECKING:
-    from trainer.inference.batching import Translation
+    from trainer.inference.batching import Translate, Translation
     from trainer.inference.scoring import ScoredPair
     from trainer.inference.translator import Translator
     from trainer.runs.checkpoint_files import Checkpoint
@@ -109,6 +110,15 @@ class TrainedTranslator:
         texts = _check_pairs(sentences, prefixes)
         return translate_all(translator.translate_with_prefix, *texts)
 
+    def translate_text(self, text: str) -> str:
+        """Translates running text, sentence by sentence; requires `.[sentences]`.
+
+        Args:
+            text: of any length, a paragraph in each line; blank lines stay as they are.
+        """
+        languages = self.run.data.source_language, self.run.data.target_language
+        return _translate_text(self._translator.translate, text, languages)
+
     def score(self, sources: Sequence[str], targets: Sequence[str]) -> "list[ScoredPair]":
         """Scores given translations, without search.
 
@@ -181,6 +191,15 @@ class ExportedTranslator:
             return translate_all(self._translate, _texts(sentences))
         return translate_all(self._signature(WITH_PREFIX), *_check_pairs(sentences, prefixes))
 
+    def translate_text(self, text: str) -> str:
+        """Translates running text, sentence by sentence; requires `.[sentences]`.
+
+        Args:
+            text: of any length, a paragraph in each line; blank lines stay as they are.
+        """
+        languages = read_languages(fetch_saved_model(self.directory))
+        return _translate_text(self._translate, text, languages)
+
     def score(self, sources: Sequence[str], targets: Sequence[str]) -> "list[ScoredPair]":
         """Scores given translations; a SavedModel does not tell their tokens."""
         from trainer.inference.scoring import ScoredPair
@@ -198,6 +217,15 @@ class ExportedTranslator:
 
 
 _PAIRS_PER_BATCH = 64
+
+
+def _translate_text(translate: "Translate", text: str, languages: tuple[str, str]) -> str:
+    from trainer.inference.batching import translate_all
+    from trainer.inference.documents import load_splitter, translate_documents
+
+    source, target = languages
+    document = translate_documents(translate, load_splitter(source), target)
+    return "\n".join(line.text for line in translate_all(document, text.split("\n")))
 
 
 def _texts(sentences: Sequence[str]) -> list[str]:

@@ -7,6 +7,7 @@ r"""Translates text, one sentence per line, with a run or with an exported Saved
     python -m trainer.translate --run_dir=runs/a --ensemble=runs/b,runs/c --prefix_file=begun.de \
         --input_file=news.en --output_file=news.de
     python -m trainer.translate --run_dir=runs/demo --interactive
+    python -m trainer.translate --run_dir=runs/demo --split_sentences < letter.txt
 
 Line n of the output translates line n of the input; with --n_best=N it has at most N lines for each
 (one for a blank line), in Moses' format: the number of the line, from 0, the translation and its
@@ -60,8 +61,9 @@ def _read_model(files: TextFiles) -> Model:
             f"received --saved_model and --source_tag={files.source_tag}: a SavedModel takes the "
             "tag as text; put it before each line, with a space after it"
         )
+    split = files.split_sentences
     if saved_model:
-        return Model(saved_model, with_prefixes=with_prefixes)
+        return Model(saved_model, with_prefixes=with_prefixes, split_sentences=split)
     trained = cli.config_from_flags(TrainedModels)
     run = load_run(trained.run_dir)
     search = cli.override_from_flags(run.search)
@@ -71,7 +73,12 @@ def _read_model(files: TextFiles) -> Model:
             f"received --prefix_file and --n_best={search.n_best}, from the command line or the "
             "run: expected --n_best=1; a translation with a prefix is one alone"
         )
-    return Model(None, trained, search, with_prefixes, files.source_tag)
+    if search.n_best > 1 and split:
+        raise UserError(
+            f"received --split_sentences and --n_best={search.n_best}, from the command line or "
+            "the run: expected --n_best=1; sentences are joined by their best translations"
+        )
+    return Model(None, trained, search, with_prefixes, files.source_tag, split)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import html
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -125,3 +126,20 @@ def test_mistakes_are_explained(
         bf.load(tmp_path)
     with pytest.raises(bf.UserError, match="unknown flag --resample; nearest: --resamples"):
         trained.evaluate("test", resample=0)
+
+
+def test_running_text_is_translated_sentence_by_sentence(
+    trained: bf.TrainedTranslator, exported: bf.ExportedTranslator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def load_splitter(language: str) -> Callable[[str], list[str]]:
+        asked.append(language)
+        return lambda text: re.split(r"(?<=[.]) ", text)
+
+    monkeypatch.setattr("trainer.inference.documents.load_splitter", load_splitter)
+    text = f"\n{SENTENCES[0]} {SENTENCES[1]}\n\n{SENTENCES[1]}"
+    first, second, _ = (translation.text for translation in trained.translate(SENTENCES))
+    assert trained.translate_text(text) == f"\n{first} {second}\n\n{second}"
+    assert exported.translate_text(text) == f"\n{first} {second}\n\n{second}"
+    assert asked == ["en", "en"]

@@ -35,6 +35,7 @@ from tests.helpers.commands import one_line_error, refuse, run_process, succeed
         (["trainer.translate", "--interactive", "--input_file=x"], "with --input_file=x: expected"),
         (["trainer.translate", "--interactive", "--output_file=x"], "with --output_file=x: exp"),
         (["trainer.translate", "--interactive", "--prefix_file=x"], "with --prefix_file=x: exp"),
+        (["trainer.translate", "--split_sentences", "--prefix_file=x"], "expected one of them"),
         (["trainer.translate", "--interactive", "--runner=Any"], "with --runner=Any: expected"),
         (["trainer.demo", "--port=0", "--saved_model=x", "--beam_size=2"], "and --beam_size"),
         (["trainer.demo", "--port=0", "--run_dir=runs/none"], "no run in runs/none"),

@@ -17,7 +17,8 @@ from model.config import SearchConfig
 from pipeline.common import storage
 from pipeline.common.errors import UserError
 from pipeline.corpora.spans import Span, cut_aligned_chunks, decode_lines
-from trainer.exporters.saved_model_files import read_fingerprint
+from trainer.exporters.result import read_languages
+from trainer.exporters.saved_model_files import fetch_saved_model, read_fingerprint
 from trainer.runs.checkpoint_files import find_checkpoint
 from trainer.runs.run_directory import load_run
 from trainer.runs.trained_model import TrainedModels
@@ -34,6 +35,7 @@ class Model:
     saved_model: its directory, or a URL, from which each machine fetches it.
     with_prefixes: the model also receives the beginnings of the translations.
     source_tag: tag put before each sentence; "" for none.
+    split_sentences: lines are split into sentences, which are translated apart.
     pin: `identity` at the start of the command; a pinned model that has changed since is not
         loaded, so that all workers translate with the same one.
 
@@ -46,6 +48,7 @@ class Model:
     search: SearchConfig = SearchConfig()
     with_prefixes: bool = False
     source_tag: str = ""
+    split_sentences: bool = False
     pin: bytes | None = None
 
     def pinned(self) -> "Model":
@@ -56,8 +59,20 @@ class Model:
         """Returns the function that translates."""
         start_tensorflow(for_search=True)
         from trainer.inference.batching import with_source_tag
+        from trainer.inference.documents import load_splitter, translate_documents
 
-        return with_source_tag(self._load(), self.source_tag)
+        if not self.split_sentences:
+            return with_source_tag(self._load(), self.source_tag)
+        source, target = self._languages()
+        split = load_splitter(source)  # before the model: a missing package is said at once
+        return translate_documents(with_source_tag(self._load(), self.source_tag), split, target)
+
+    def _languages(self) -> tuple[str, str]:
+        """Returns the language codes of source and target; "" if an export does not tell."""
+        if self.saved_model:
+            return read_languages(fetch_saved_model(self.saved_model))
+        data = load_run(self.trained.run_dir).data
+        return data.source_language, data.target_language
 
     def _load(self) -> "Translate":
         from trainer.exporters.saved_model import DEFAULT_SIGNATURE, WITH_PREFIX, load_saved_model
@@ -82,9 +97,11 @@ class Model:
 
     def identity(self) -> bytes:
         """Returns a digest of what determines translations: the weights and the search."""
+        digest = hashlib.sha256(b"sentences" if self.split_sentences else b"")
         if self.saved_model:
-            return hashlib.sha256(read_fingerprint(self.saved_model)).digest()
-        digest = hashlib.sha256(f"{self.search!r}{self.source_tag}".encode())
+            digest.update(read_fingerprint(self.saved_model))
+            return digest.digest()
+        digest.update(f"{self.search!r}{self.source_tag}".encode())
         for run_dir in self.trained.run_dirs:
             checkpoint = find_checkpoint(Path(run_dir), self.trained.checkpoint)
             digest.update((checkpoint.path / "weights.npz").read_bytes())

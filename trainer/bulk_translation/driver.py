@@ -44,6 +44,11 @@ class TextFiles:
         None, "Directory or URL of what trainer.export wrote; instead of --run_dir."
     )
     input_file: str = setting("-", "UTF-8 text, one sentence per line; - is standard input.")
+    split_sentences: bool = setting(
+        False,
+        "Split each line into sentences, translate them apart and join them, for text whose lines "
+        "are paragraphs; needs pip install '.[sentences]'.",
+    )
     output_file: str | None = setting(
         None, "File for the translations; standard output if not given."
     )
@@ -79,6 +84,11 @@ class TextFiles:
                 "one of them: each line of standard input is answered on standard output",
                 as_flags(self, "interactive", name),
             )
+        require(
+            not self.split_sentences or not self.prefix_file,
+            "one of them: a prefix begins one sentence",
+            as_flags(self, "split_sentences", "prefix_file"),
+        )
         require(
             bool(self.output_file) or not self.runner,
             "--output_file as well, because workers write files",

@@ -18,6 +18,7 @@ from trainer.bulk_translation.blocks import (
     check_output,
     join_parts,
     list_blocks,
+    to_text,
     translate_block,
     translate_lines,
 )
@@ -320,3 +321,33 @@ def test_a_block_is_described_by_place_and_size(text: str) -> None:
     first, second, *_ = list_blocks([text], 2, StoredModel(None))
     assert first == TextBlock(first.name, (Span(text, 0, 3, text, 1),), 2, first=0)
     assert second == TextBlock(second.name, (Span(text, 3, 15, text, 3),), 2, first=2)
+
+
+class SplittingModel(Model):
+    """A model that splits lines, and shouts."""
+
+    def _load(self) -> Callable[..., dict[str, tf.Tensor]]:
+        return shout
+
+    def _languages(self) -> tuple[str, str]:
+        return "en", "de"
+
+
+def test_lines_are_split_into_sentences_and_blank_lines_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        "trainer.inference.documents.load_splitter", lambda language: lambda text: text.split("|")
+    )
+    model = SplittingModel(None, split_sentences=True)
+    translations = translate_lines([["a b.| c|", "", "d"]], model.load())
+    assert to_text(translations, 0) == b"A B. C\n\nD\n"
+    whole = SplittingModel(None)
+    assert to_text(translate_lines([["a|b"]], whole.load()), 0) == b"A|B\n"
+
+
+def test_splitting_makes_other_parts(tmp_path: Path) -> None:
+    (tmp_path / "saved_model.pb").touch()
+    (tmp_path / "fingerprint.pb").write_bytes(b"1")
+    whole, split = (Model(str(tmp_path), split_sentences=split) for split in (False, True))
+    assert whole.identity() != split.identity()
