@@ -4,6 +4,7 @@ Imported after `start_tensorflow`.
 """
 
 import dataclasses
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -95,11 +96,25 @@ def in_process(setup: Setup, beam_size: int) -> Engine:
     return lambda sentences: translate_all(translator.translate, sentences)
 
 
+def export_saved_model(setup: Setup, directory: Path, weights: str, beam_size: int = 4) -> None:
+    """Exports a SavedModel that can do nothing but translate."""
+    translator = make_translator(setup.searching(beam_size), setup.transformer)
+    save_translator(translator, directory, weights=weights, signatures=["serving_default"])
+
+
+def export_ctranslate2(setup: Setup, directory: Path, weights: str) -> None:
+    """Exports for CTranslate2, with the lengths of translations in a file if they are fixed."""
+    translator = make_translator(setup.run, setup.transformer)
+    save_ctranslate2(setup.run, translator, directory, weights=weights)
+    if setup.length:
+        names = ("min_decoding_length", "max_decoding_length")
+        (directory / "length.json").write_text(json.dumps(dict.fromkeys(names, setup.length)))
+
+
 def saved_model(setup: Setup, beam_size: int, folder: Path) -> Engine:
     """Exports a SavedModel and loads it."""
     directory = folder / f"saved-model-{beam_size}"
-    translator = make_translator(setup.searching(beam_size), setup.transformer)
-    save_translator(translator, directory, weights="float32")
+    export_saved_model(setup, directory, "float32", beam_size)
     serve = load_saved_model(str(directory))
     return lambda sentences: translate_all(serve, sentences)
 

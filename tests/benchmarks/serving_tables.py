@@ -1,10 +1,11 @@
-"""Tables of serving: many clients at once."""
+"""Tables of serving: many clients at once, and exports for small machines."""
 
 from collections.abc import Iterator
 
 from tests.benchmarks.record import Record
 from tests.benchmarks.record_tables import (
     Row,
+    command_for,
     format_figure,
     from_records,
     machine_name,
@@ -38,3 +39,28 @@ def _load_rows(record: Record) -> Iterator[Row]:
         *(format_figure(memory[place]) for place in (0, 1, -1)),
         record_link(record),
     ]
+
+
+def small_machines() -> str:
+    """Returns size, memory and times of exported models, by format."""
+    header = ["machine", "model", "format", "files, MB", "MiB at rest", "MiB at peak", "load, s"]
+    header += ["first request, ms", "p50 / p95, ms", "record"]
+    return from_records("small_machines", header, _machine_rows, command_for("small_machines"))
+
+
+def _machine_rows(record: Record) -> Iterator[Row]:
+    for model, formats in record["results"]["models"].items():
+        for form, measured in formats.items():
+            p50, p95 = measured["p50_milliseconds"], measured["p95_milliseconds"]
+            yield [
+                machine_name(record),
+                model,
+                form,
+                f"{measured['bytes'] / 1e6:.1f}",
+                format_figure(measured["at_rest_mib"]),
+                format_figure(measured["peak_mib"]),
+                f"{measured['load_seconds']:.1f}",
+                format_figure(measured["first_milliseconds"]),
+                f"{p50:.1f} / {p95:.1f}",
+                record_link(record),
+            ]
