@@ -45,7 +45,8 @@ def main() -> None:
     output_flag(parser, "small_machines")
     arguments = parser.parse_args()
     if arguments.measure:
-        print(json.dumps(measure(*arguments.measure, arguments.work_dir)))
+        form, directory = arguments.measure
+        print(json.dumps(measure(form, directory, arguments.work_dir)))
         return
     workload = Workload(arguments.work_dir / "multi30k", arguments.work_dir / "pieces")
     preprocess(workload.dataset, {"vocabulary_size": VOCABULARY_SIZE})
