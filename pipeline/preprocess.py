@@ -32,7 +32,6 @@ def main(argv: list[str]) -> None:
     from pipeline import card
     from pipeline.build import driver, dry_run
     from pipeline.stages import runners
-    from pipeline.stages.beam_pipeline import BeamMapper
 
     logging.disable(logging.NOTSET)
     our_flags = flag_help.our_flags(flags.FLAGS)
@@ -41,7 +40,7 @@ def main(argv: list[str]) -> None:
         print(dry_run.format_dry_run(config))
         return
     start = time.monotonic()
-    dataset = driver.build_dataset(config, BeamMapper(options))
+    dataset = driver.build_dataset(config, options)
     print(card.format_summary(dataset, time.monotonic() - start, config.languages.known_from))
 
 

@@ -52,7 +52,7 @@ def format_dry_run(config: PreprocessConfig, *, sampled_lines: int = _SAMPLED_LI
             if split_inputs
         }
         train = blocks.pop("train")
-        warn_of_other_scripts(config.languages, train)
+        warn_of_other_scripts(config.languages, inputs["train"])
         lines = sum(block.lines for block in train)
         step = math.ceil(lines / sampled_lines)
         heldout = frozenset(

@@ -12,15 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pipeline.blocks.inventory import KEY, OUR_NAMES
 from pipeline.common import lock, storage
 from pipeline.common.errors import ResumableError, UserError
 from pipeline.common.storage import write_atomically
-from pipeline.dataset.schema import COMPLETED, MANIFEST, SPLITS, mark_completed
-from pipeline.subwords.encoding import ALL_FILE_NAMES
+from pipeline.dataset.schema import COMPLETED, MANIFEST, mark_completed
 
 FOLDER = ".staging"
-_KEY = "key.json"
-OUR_NAMES = (*SPLITS, *ALL_FILE_NAMES, MANIFEST)  # in a dataset directory
 _NAME_LENGTH = 12  # characters of the digest of a run's key, which name its folder
 _RAW = "raw"  # text cut from the inputs, before their identity is known
 
@@ -36,20 +34,14 @@ class Staging:
         """
         self.output = output_dir
         self.root = f"{output_dir}/{FOLDER}"
-        self._work = self.root  # `claim` chooses a folder in it
+        self.work = self.root  # `claim` chooses a folder in it
         _entries(output_dir)
         storage.make_folder(self.raw)
-
-    def folder(self, name: str) -> str:
-        """Returns a folder of this name for intermediate files, after making it if missing."""
-        path = f"{self._work}/{name}"
-        storage.make_folder(path)
-        return path
 
     @property
     def is_claimed(self) -> bool:
         """Returns whether `claim` has chosen the folder for the run's work."""
-        return self._work != self.root
+        return self.work != self.root
 
     @property
     def raw(self) -> str:
@@ -59,29 +51,25 @@ class Staging:
     @property
     def final(self) -> str:
         """Returns the folder of finished files, which `publish` moves to the output directory."""
-        return self.folder("final")
+        return f"{self.work}/final"
 
-    def claim(self, key: dict[str, Any]) -> bool:
-        """Makes the folder for a run's work, and deletes that of runs with another key.
+    def claim(self, key: dict[str, Any]) -> None:
+        """Chooses the folder for a run's work, and deletes that of runs with another key.
 
         A cluster job of such a run that is still alive writes to a folder that nobody reads.
 
         Args:
-            key: everything that determines the result: configuration and identity of the inputs.
-
-        Returns:
-            Whether all work is done, and only `publish` remains.
+            key: what determines the result, but for the content of the inputs, which
+              `blocks.inventory.ClaimFolder` compares.
         """
         data = json.dumps(key, sort_keys=True, indent=1).encode()
         name = hashlib.sha256(data).hexdigest()[:_NAME_LENGTH]
-        self._work = f"{self.root}/{name}"
-        key_path = f"{self._work}/{_KEY}"
+        self.work = f"{self.root}/{name}"
+        key_path = f"{self.work}/{KEY}"
         if not storage.is_file(key_path):
             self._delete_other_runs()
-            storage.make_folder(self._work)
+            storage.make_folder(self.work)
             write_atomically(key_path, data)
-        folders = (self.output, self.final)
-        return any(storage.is_file(f"{folder}/{MANIFEST}") for folder in folders)
 
     def publish(self) -> None:
         """Moves the finished files to the output directory and marks it as complete."""

@@ -1,80 +1,60 @@
-"""Deduplication: finds the pairs that repeat an earlier one, in bounded memory.
+"""Deduplication: the pairs that repeat an earlier one, found in bounded memory.
 
-`CleanPairs` writes the keys of each block's pairs, 8 bytes per pair. The keys are partitioned by
-their value and compared one group at a time, so memory holds one group for a corpus of any size.
-The first pair in corpus order is kept: the result is independent of blocks, workers and engines.
-The probability that any two different pairs of n share a key is n² / 2⁶⁵: 4e-5 for 36 million.
+`CleanPairs` writes the keys of each block's pairs in ascending order, so that a range of keys is a
+slice of every block's file. The slices of one range are compared together: equal pairs have equal
+keys, so no two ranges share a pair, and the number of ranges grows with the corpus. The first pair
+in corpus order is kept: the result is independent of blocks, workers and engines. The probability
+that any two different pairs of n share a key is n² / 2⁶⁵: 4e-5 for 36 million.
 """
 
-import math
-import tempfile
 from collections.abc import Sequence
 
 import numpy as np
 
-from pipeline.common import storage
-from pipeline.common.storage import write_atomically
+MOST_RANGES = 1024  # a power of 2: what a block's keys are divided into
+_PAIRS_TOGETHER = 1 << 21  # about 80 MiB with their places and order
 
-_PAIRS_TOGETHER = 1 << 22  # about 300 MiB with their positions and order
-
-
-def write_keys(folder: str, name: str, keys: Sequence[bytes]) -> None:
-    """Writes the 8-byte keys of a block's pairs, in the order of the pairs."""
-    write_atomically(f"{folder}/{name}.keys", b"".join(keys))
+KEYED = np.dtype([("key", "<u8"), ("row", "<u4")])  # key of a pair, its row in the block
 
 
-def mark(folder: str, names: Sequence[str], pairs_together: int = _PAIRS_TOGETHER) -> None:
-    """Writes for every block which of its pairs repeat an earlier one, unless all are written.
-
-    Example: blocks with the keys `[a, b, a]` and `[c, b]` get the bytes `[0, 0, 1]` and `[0, 1]`.
+def divide_keys(keys: Sequence[bytes]) -> list[bytes]:
+    """Returns the `KEYED` records of a block's pairs, by range of keys.
 
     Args:
-        folder: output folder of `write_keys`, which also receives one byte per pair.
-        names: names of the blocks, in corpus order.
-        pairs_together: average number of pairs that are compared at once.
+        keys: 8 bytes of each pair, in the order of the pairs.
     """
-    sizes = storage.sizes(folder)
-    if all(f"{name}.repeats" in sizes for name in names):
-        return
-    counts = [sizes[f"{name}.keys"] // 8 for name in names]
-    starts = np.cumsum([0, *counts])
-    repeats = _make_marks(counts)
-    groups = math.ceil(sum(counts) / pairs_together)
-    for group in range(groups):
-        keys, positions = _group(folder, names, starts, group, groups)
-        _, first = np.unique(keys, return_index=True)  # the first of equal keys
-        repeated = np.ones(len(keys), bool)
-        repeated[first] = False
-        repeats[positions[repeated]] = 1
-    for name, start, count in zip(names, starts, counts, strict=False):
-        write_atomically(f"{folder}/{name}.repeats", repeats[start : start + count].tobytes())
+    values = np.frombuffer(b"".join(keys), "<u8")
+    order = np.argsort(values, kind="stable")  # equal keys stay in the order of their rows
+    records = np.empty(len(values), KEYED)
+    records["key"], records["row"] = values[order], order
+    bounds = np.arange(1, MOST_RANGES, dtype=np.uint64) * np.uint64(2**64 // MOST_RANGES)
+    return [part.tobytes() for part in np.split(records, np.searchsorted(records["key"], bounds))]
 
 
-def read_repeats(folder: str, name: str) -> bytes:
-    """Returns a byte for each pair of a block: 1 if it repeats an earlier one, else 0."""
-    return storage.read(f"{folder}/{name}.repeats")
+def count_ranges(pairs: int) -> int:
+    """Returns into how many ranges to divide the keys of a corpus: a power of 2."""
+    ranges = 1
+    while ranges < MOST_RANGES and ranges * _PAIRS_TOGETHER < pairs:
+        ranges *= 2
+    return ranges
 
 
-def _make_marks(counts: Sequence[int]) -> np.memmap:
-    """Returns a zero byte for each pair, in a memory-mapped temporary file.
+def find_repeats(slices: Sequence[bytes]) -> list[bytes]:
+    """Returns for each block the rows, as 4-byte numbers, of pairs that repeat an earlier one.
 
-    The zeros are written: in a sparse file, a full disk would cause SIGBUS instead of an OSError.
+    Example: keys `[a, a, b]` of the rows 0, 2 and 1 and `[b, c]` of the rows 1 and 0 give the rows
+    `[2]` of the first block and `[1]` of the second.
+
+    Args:
+        slices: `KEYED` records of each block in corpus order, all of one range of keys.
     """
-    with tempfile.TemporaryFile() as file:  # exists while it is mapped
-        for count in counts:
-            file.write(bytes(count))
-        file.write(b"\0")  # an empty file cannot be mapped
-        return np.memmap(file, np.uint8, "r+")
-
-
-def _group(
-    folder: str, names: Sequence[str], starts: np.ndarray, group: int, groups: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the keys of one group and their positions in the corpus, ascending."""
-    keys, positions = [], []
-    for name, start in zip(names, starts, strict=False):
-        block = np.frombuffer(storage.read(f"{folder}/{name}.keys"), "<u8")
-        (rows,) = np.nonzero(block % groups == group)
-        keys.append(block[rows])
-        positions.append(rows + start)
-    return np.concatenate(keys), np.concatenate(positions)
+    blocks = [np.frombuffer(data, KEYED) for data in slices]
+    records = np.concatenate(blocks)
+    _, first = np.unique(records["key"], return_index=True)  # the first of equal keys
+    is_repeat = np.ones(len(records), bool)
+    is_repeat[first] = False
+    ends = np.cumsum([len(block) for block in blocks])[:-1]
+    return [
+        block["row"][repeats].tobytes()
+        for block, repeats in zip(blocks, np.split(is_repeat, ends), strict=True)
+    ]

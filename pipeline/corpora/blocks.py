@@ -8,7 +8,6 @@ an object store, are first cut into UTF-8 files, one per block and side.
 import dataclasses
 import hashlib
 import itertools
-import math
 import re
 from collections.abc import Iterator, Sequence
 from typing import Protocol, TypeVar
@@ -50,27 +49,32 @@ class Block:
     lines: int
     source: Span
     target: Span
+    siblings: int = 1  # blocks of the split, this one included
 
     @property
     def name(self) -> str:
         """Returns the stem of the files that stages write for this block."""
-        return f"{self.split}-{self.index:05d}"
+        return block_name(self.split, self.index)
+
+
+def block_name(split: str, index: int) -> str:
+    """Returns the name of a split's block. Example: `train-00012`."""
+    return f"{split}-{index:05d}"
 
 
 @dataclasses.dataclass(frozen=True)
-class BlockGroup:
-    """Consecutive blocks of a split, for a stage that merges their results."""
+class CutInput:
+    """An input as blocks, numbered within the input.
 
-    name: str
+    corpus: the input's identity.
+    remark: what the user should know about it, or "".
+    """
+
+    corpus: Corpus
     blocks: tuple[Block, ...]
-
-    @property
-    def lines(self) -> int:
-        """Returns the number of lines in all blocks."""
-        return sum(block.lines for block in self.blocks)
+    remark: str = ""
 
 
-Unit = Block | BlockGroup  # of work
 _Cut = tuple[int, Span, Span]  # lines, source, target
 
 
@@ -90,25 +94,44 @@ def cut_blocks(
     """
     blocks: list[Block] = []
     corpora = []
-    for parallel_text in inputs:
-        digest = hashlib.sha256()
-        prefix = f"{folder}/{split}-{len(blocks):05d}"
-        if isinstance(parallel_text, AlignedTexts):
-            cut = _cut_texts(parallel_text, block_lines, prefix, digest)
-        else:
-            cut = _cut_table(parallel_text, block_lines, prefix, digest)
-        for lines, source, target in cut:
-            blocks.append(Block(split, len(blocks), lines, source, target))
-        pairs = sum(lines for lines, _, _ in cut)
-        corpora.append(Corpus(split, parallel_text.name, digest.hexdigest(), pairs))
+    for number, parallel_text in enumerate(inputs):
+        cut = cut_input(split, number, parallel_text, block_lines, folder)
+        if cut.remark:
+            logging.warning("%s", cut.remark)
+        for block in cut.blocks:
+            blocks.append(dataclasses.replace(block, index=len(blocks)))
+        corpora.append(cut.corpus)
     return blocks, corpora
 
 
-def group_blocks(blocks: Sequence[Block], groups: int) -> list[BlockGroup]:
-    """Returns at most `groups` groups of consecutive blocks, named after their first blocks."""
-    size = max(1, math.ceil(len(blocks) / groups))
-    parts = (tuple(blocks[start : start + size]) for start in range(0, len(blocks), size))
-    return [BlockGroup(part[0].name, part) for part in parts]
+def cut_input(
+    split: str, number: int, parallel_text: Input, block_lines: int, folder: str
+) -> CutInput:
+    """Cuts one input into blocks; `number` is its place among the inputs of the split.
+
+    One side is read after the other, since the checksum is that of source and target in sequence.
+
+    Raises:
+        UserError: as `cut_blocks`.
+    """
+    digest = hashlib.sha256()
+    prefix = f"{folder}/{split}-{number:05d}"
+    if isinstance(parallel_text, AlignedTexts):
+        cut = _cut_texts(parallel_text, block_lines, prefix, digest)
+    else:
+        cut = _cut_table(parallel_text, block_lines, prefix, digest)
+    blocks = [Block(split, index, *lines_and_spans) for index, lines_and_spans in enumerate(cut)]
+    pairs = sum(lines for lines, _, _ in cut)
+    corpus = Corpus(split, parallel_text.name, digest.hexdigest(), pairs)
+    return CutInput(corpus, tuple(blocks), _remark(parallel_text, pairs))
+
+
+def _remark(parallel_text: Input, pairs: int) -> str:
+    """Returns a warning if an input has another number of pairs than published, else ""."""
+    expected = parallel_text.expected_pairs if isinstance(parallel_text, AlignedTexts) else None
+    if expected in (None, pairs):
+        return ""
+    return f"{parallel_text.name} has {pairs} pairs, expected {expected} as published"
 
 
 def read_span(span: Span, *, strict: bool = True) -> list[str]:
@@ -140,13 +163,6 @@ def _cut_texts(texts: AlignedTexts, block_lines: int, prefix: str, digest: _Dige
     if not source_lines:
         names = f"{texts.source.name} and {texts.target.name}"
         raise UserError(f"{names} are empty: expected at least one pair")
-    if texts.expected_pairs not in (None, source_lines):
-        logging.warning(
-            "%s has %d pairs, expected %d as published",
-            texts.name,
-            source_lines,
-            texts.expected_pairs,
-        )
     return [(count, source, target) for (count, source), (_, target) in zip(*sides, strict=True)]
 
 

@@ -1,8 +1,11 @@
 """Inputs: aligned texts, one per side, and tables with both sides."""
 
 import dataclasses
+import functools
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 
+from pipeline.common import storage
 from pipeline.common.errors import UserError
 from pipeline.corpora.compression import is_compressed
 from pipeline.corpora.readers import (
@@ -71,16 +74,45 @@ class AlignedTexts:
         """Returns the input's name in the data card."""
         return f"{self.source.name} + {self.target.name}"
 
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Returns the addresses of its files; none of lines in memory."""
+        texts = (self.source, self.target)
+        return tuple(text.address for text in texts if text.lines is None)
+
+    def read_start(self, pairs: int) -> list[Pair]:
+        """Returns the first pairs, undecodable bytes dropped."""
+        sides = (itertools.islice(text.read(), pairs) for text in (self.source, self.target))
+        return [
+            (source.decode(errors="ignore"), target.decode(errors="ignore"))
+            for source, target in zip(*sides, strict=False)
+        ]
+
 
 @dataclasses.dataclass(frozen=True)
 class PairTable:
-    """An input whose rows hold both sides of a pair."""
+    """An input whose rows hold both sides of a pair; `addresses` are those of its files."""
 
     name: str
     read: Callable[[], Iterator[Pair]]
+    addresses: tuple[str, ...] = ()
+
+    def read_start(self, pairs: int) -> list[Pair]:
+        """Returns the first pairs."""
+        return list(itertools.islice(self.read(), pairs))
 
 
 Input = AlignedTexts | PairTable
+
+
+def must_be_cut_here(parallel_text: Input, folder: str) -> bool:
+    """Returns whether only this process can read an input whose blocks go to `folder`.
+
+    So it is with lines in memory and with data sets of other libraries. Workers that write to an
+    object store may run on other machines, so local files count too.
+    """
+    local = [address for address in parallel_text.addresses if not storage.is_url(address)]
+    return not parallel_text.addresses or bool(local and storage.is_url(folder))
 
 
 def file_texts(
@@ -112,11 +144,13 @@ def file_texts(
 
 def table_files(files: Sequence[str], columns: Columns, encoding: str) -> list[PairTable]:
     """Returns files with both sides as inputs."""
-
-    def reader(address: str) -> Callable[[], Iterator[Pair]]:
-        return lambda: read_pair_file(address, columns, encoding)
-
-    return [PairTable(address, reader(address)) for address in files]
+    return [
+        # A partial function, unlike a local one, can be sent to another process.
+        PairTable(
+            address, functools.partial(read_pair_file, address, columns, encoding), (address,)
+        )
+        for address in files
+    ]
 
 
 def builtin_texts(split: str, languages: tuple[str, str] = BUILTIN_LANGUAGES) -> list[AlignedTexts]:

@@ -63,6 +63,16 @@ class Shard:
     bytes: int
     sha256: str
 
+    @property
+    def positions(self) -> int:
+        """Returns the positions of all rows, on both sides."""
+        return self.rows * sum(self.shape)
+
+    @property
+    def padding(self) -> int:
+        """Returns the positions without a token."""
+        return self.positions - self.source_tokens - self.target_tokens
+
     @classmethod
     def from_values(cls, values: dict[str, Any]) -> "Shard":
         """Returns the shard with the values of `dataclasses.asdict`, also after JSON."""

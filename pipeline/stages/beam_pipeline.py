@@ -1,69 +1,66 @@
-"""Stages on Apache Beam: one short linear pipeline each, over any of its runners."""
+"""Preprocessing on Apache Beam: one graph, one job, over any of its runners."""
 
-import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+import re
+from collections.abc import Sequence
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from pipeline.common import storage
-from pipeline.common.errors import UserError
-from pipeline.corpora.blocks import Unit
+from pipeline.blocks.inventory import InputTask
+from pipeline.common.errors import FULL_DISK, TO_CONTINUE, ResumableError, UserError
+from pipeline.stages.make_dataset import Job, MakeDataset
 from pipeline.stages.runners import make_runner, run_to_end
-from pipeline.stages.stage import Stage
+
+_SYSTEM_ERROR = re.compile(r"\[Errno (\d+)\] ([^\[\n]*)")
+_VERB = re.compile(r"while running '(?:MakeDataset/)?(\w+)")
 
 
-@dataclasses.dataclass(frozen=True)
-class BeamMapper:
-    """A `BlockMapper` that runs a stage as a Beam pipeline, on the runner of the options."""
+def run(job: Job, tasks: Sequence[InputTask], options: PipelineOptions) -> None:
+    """Makes the files of a dataset on the runner of the options, and waits for the end.
 
-    options: PipelineOptions
-
-    def __call__(self, stage: Stage[Any], blocks: Sequence[Unit]) -> None:
-        """Processes all blocks and waits for the end of the pipeline."""
-        run_to_end(self.make_pipeline(stage, blocks))
-
-    def make_pipeline(self, stage: Stage[Any], blocks: Sequence[Unit]) -> beam.Pipeline:
-        """Returns the pipeline that applies a stage to blocks.
-
-        Raises:
-            UserError: the runner lacks an option.
-        """
-        values = self.options.get_all_options(drop_default=True)
-        try:
-            pipeline = beam.Pipeline(runner=make_runner(self.options), options=self.options)
-        except ValueError as error:
-            runner = self.options.get_all_options()["runner"]
-            raise UserError(f"--runner={runner}: {error}") from error
-        pipeline | "ListBlocks" >> beam.Create(blocks) | ProcessBlocks(stage, values)
-        return pipeline
+    Raises:
+        UserError: the runner lacks an option.
+        ResumableError: a full disk, or files that a worker cannot reach.
+    """
+    pipeline = make_pipeline(job, tasks, options)
+    try:
+        run_to_end(pipeline)
+    except (RuntimeError, OSError) as error:
+        explained = _explain(error, job)
+        if explained is None:
+            raise
+        raise explained from error
 
 
-class ProcessBlocks(beam.PTransform):
-    """Applies a stage to every block; the files it writes are the result."""
+def make_pipeline(job: Job, tasks: Sequence[InputTask], options: PipelineOptions) -> beam.Pipeline:
+    """Returns the pipeline that makes the files of a dataset.
 
-    def __init__(self, stage: Stage[Any], options: Mapping[str, Any]) -> None:
-        """Takes a stage, and the pipeline options that the workers' file systems need."""
-        super().__init__(stage.verb)
-        self._function = ProcessBlock(stage, options)
+    Raises:
+        UserError: the runner lacks an option.
+    """
+    try:
+        pipeline = beam.Pipeline(runner=make_runner(options), options=options)
+    except ValueError as error:
+        runner = options.get_all_options()["runner"]
+        raise UserError(f"--runner={runner}: {error}") from error
+    pipeline | "ListInputs" >> beam.Create(tasks) | MakeDataset(job)
+    return pipeline
 
-    def expand(self, blocks: Any) -> Any:
-        """Returns a collection of the names of the finished blocks."""
-        return blocks | "ProcessBlock" >> beam.ParDo(self._function)
 
-
-class ProcessBlock(beam.DoFn):
-    """Processes one block, on a worker whose file systems know the driver's options."""
-
-    def __init__(self, stage: Stage[Any], options: Mapping[str, Any]) -> None:
-        self._stage = stage
-        self._options = options
-
-    def setup(self) -> None:
-        """Tells the file systems the options: not every engine tells them to its workers."""
-        storage.connect(self._options)
-
-    def process(self, block: Unit) -> Iterator[str]:
-        """Yields the name of the finished block."""
-        yield self._stage.process(block)
+def _explain(error: Exception, job: Job) -> UserError | None:
+    """Returns a file system's failure in a user's terms; most engines pass on its text alone."""
+    failure, running = _SYSTEM_ERROR.search(str(error)), _VERB.search(str(error))
+    if failure is None:
+        return None
+    number, problem = int(failure[1]), failure[2].strip()
+    verb = f"{running[1]}: " if running else ""
+    if number in FULL_DISK:
+        reason, _, path = problem.partition(": ")
+        place = path.strip("'") or job.work
+        return ResumableError(
+            f"{verb}cannot write {place}: {reason}; free some space; {TO_CONTINUE}"
+        )
+    return ResumableError(
+        f"{verb}{problem}; every worker must be able to read the inputs and to "
+        f"write to {job.work}; {TO_CONTINUE}"
+    )

@@ -1,67 +1,118 @@
-"""CountWords: how often each word occurs on each side of the training pairs."""
+"""CountWords: how often each word occurs in the training pairs."""
 
-import collections
-import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pipeline.common import storage
-from pipeline.common.storage import write_atomically
-from pipeline.corpora.blocks import BlockGroup
-from pipeline.dataset.schema import SIDES
-from pipeline.stages.pair_files import Heldout, read_training_pairs
+import apache_beam as beam
+from apache_beam.pvalue import AsList, AsSideInput, AsSingleton
+
+from pipeline.blocks.count_block import (
+    BlockGroup,
+    Counted,
+    CountGroup,
+    CountReport,
+    MergedCounts,
+    add_reports,
+    group_size,
+)
+from pipeline.blocks.inventory import Inventory
+from pipeline.blocks.step import Step
+from pipeline.blocks.stop import Stop
+from pipeline.stages.merging import as_merged
+from pipeline.stages.tasks import ConnectedDoFn, ProcessBlocks, RunOnce, options_of
 
 
-@dataclasses.dataclass(frozen=True)
-class CountReport:
-    """Training pairs of a group of blocks; the counts are in files."""
+class CountWords(beam.PTransform):
+    """Counts the words of groups of blocks, then adds the groups, a range of words at a time.
 
-    kept: int
-    dropped: Mapping[str, int]  # pairs, by rule
+    The different words of 45 million pairs are tens of millions: as elements of a combiner they
+    would fill the memory of every worker. Each group's counts are a file, divided by a hash of the
+    word, and a task adds one part of every file.
 
-    def to_json(self) -> dict[str, Any]:
-        """Returns JSON values."""
-        return dataclasses.asdict(self)
+    Args:
+        pairs_folder: output folder of `CleanPairs`.
+        folder: for the counts.
+        done: folder of the reports.
+        vocabularies: sides that are counted together, and words to keep, for each vocabulary.
+        inventory: side input.
+        shared: side inputs: what is held out and, if duplicates are dropped, the repeats.
+    """
 
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> "CountReport":
-        """Returns the report that `to_json` gave."""
-        return cls(**values)
+    def __init__(
+        self,
+        pairs_folder: str,
+        folder: str,
+        done: str,
+        *,
+        vocabularies: Sequence[tuple[tuple[str, ...], int | None]],
+        inventory: AsSideInput,
+        shared: Sequence[AsSideInput],
+    ) -> None:
+        super().__init__()
+        self._step = Step("CountWords", CountGroup(pairs_folder, folder), done, CountReport)
+        self._folder = folder
+        self._vocabularies = vocabularies
+        self._inventory = inventory
+        self._shared = shared
+
+    def expand(self, cleaned: Any) -> Any:
+        """Returns a collection of one `Counted`, from what `CleanPairs` returns."""
+        pipeline = cleaned.pipeline
+        counted = (
+            cleaned
+            | "NumberGroups" >> beam.FlatMap(_number_group)
+            | "GroupBlocks" >> beam.GroupByKey()
+            | "MakeGroups" >> beam.MapTuple(_make_group)
+            | "CountGroups" >> ProcessBlocks(self._step, *self._shared)
+        )
+        report = as_merged(counted | "Reports" >> beam.Map(_report), "AddReports", add_reports)
+        plan = pipeline | "PlanRanges" >> RunOnce(
+            self._plan, self._inventory, report, *self._shared
+        )
+        merged = (
+            plan
+            | "ListRanges" >> beam.FlatMap(_list_ranges)
+            | "SpreadRanges" >> beam.Reshuffle()
+            | "MergeCounts" >> beam.ParDo(_MergeCounts(options_of(cleaned)))
+        )
+        return pipeline | "Collect" >> RunOnce(
+            lambda counted, _: counted, AsSingleton(plan), AsList(merged)
+        )
+
+    def _plan(self, inventory: Inventory, report: CountReport, *_: Any) -> Counted:
+        blocks = inventory.blocks["train"]
+        merged = (
+            MergedCounts(self._folder, sides, blocks, learned_words)
+            for sides, learned_words in self._vocabularies
+        )
+        return Counted(report, tuple(merged))
 
 
-@dataclasses.dataclass(frozen=True)
-class CountWords:
-    """The stage function: from a group's clean pairs to one TSV of words per side."""
-
-    pairs_folder: str
-    folder: str
-    heldout: Heldout
-    drop_duplicates: bool = False
-
-    def __call__(self, group: BlockGroup) -> CountReport:
-        """Processes one group of blocks."""
-        counts = {side: collections.Counter[str]() for side in SIDES}
-        kept, all_dropped = 0, collections.Counter[str]()
-        for block in group.blocks:
-            pairs, dropped = read_training_pairs(
-                self.pairs_folder, block.name, self.heldout, drop_duplicates=self.drop_duplicates
-            )
-            kept += len(pairs)
-            all_dropped.update(dropped)
-            for index, side in enumerate(SIDES):
-                counts[side].update(word for pair in pairs for word in pair[index].split(" "))
-        for side in SIDES:
-            rows = "".join(f"{word}\t{count}\n" for word, count in counts[side].items())
-            write_atomically(_counts_path(self.folder, group.name, side), rows.encode())
-        return CountReport(kept, dict(all_dropped))
+class _MergeCounts(ConnectedDoFn):
+    def process(self, task: tuple[MergedCounts, int]) -> Iterator[int]:
+        """Yields the number of a finished range."""
+        counts, number = task
+        counts.merge(number)
+        yield number
 
 
-def read_counts(folder: str, name: str, side: str) -> Iterator[tuple[str, int]]:
-    """Yields the words of a side of a group of blocks, with their counts."""
-    for row in storage.read(_counts_path(folder, name, side)).decode().split("\n")[:-1]:
-        word, _, count = row.partition("\t")
-        yield word, int(count)
+def _list_ranges(counted: Counted | Stop) -> Iterator[tuple[MergedCounts, int]]:
+    if not isinstance(counted, Stop):
+        for counts in counted.merged:
+            for number in range(counts.ranges):
+                yield counts, number
 
 
-def _counts_path(folder: str, name: str, side: str) -> str:
-    return f"{folder}/{name}.{side}.tsv"
+def _number_group(cleaned: Any) -> Iterator[Any]:
+    if isinstance(cleaned, Stop) or cleaned[0].split != "train":
+        return
+    block, _ = cleaned
+    yield block.index // group_size(block.siblings), block
+
+
+def _make_group(_: int, blocks: Any) -> BlockGroup:
+    return BlockGroup(tuple(sorted(blocks, key=lambda block: block.index)))
+
+
+def _report(counted: Any) -> Any:
+    return counted if isinstance(counted, Stop) else counted[1]

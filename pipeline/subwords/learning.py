@@ -6,7 +6,7 @@ number of distinct words.
 
 import heapq
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import sentencepiece
@@ -20,7 +20,7 @@ from pipeline.subwords.encoding import BPE, WORDPIECE
 from pipeline.subwords.vocabulary_size import RESERVED
 from pipeline.subwords.wordpiece import MARK, SPECIAL
 
-_LEARNED_WORDS = 1 << 18  # the most frequent: bounds memory for any corpus
+LEARNED_WORDS = 1 << 18  # the most frequent: bounds memory for any corpus
 _COVERAGE_OF_LARGE_ALPHABETS = 0.9995  # recommended by SentencePiece; bytes spell the rest
 
 
@@ -42,7 +42,7 @@ def learn_bpe(
     path: str,
     *,
     tags: Sequence[str] = (),
-    learned_words: int = _LEARNED_WORDS,
+    learned_words: int = LEARNED_WORDS,
 ) -> None:
     """Learns a SentencePiece BPE model of exactly `vocabulary_size` pieces and writes it.
 
@@ -59,7 +59,7 @@ def learn_bpe(
         VocabularyTooLarge: the words cannot fill so many pieces.
         UserError: their characters require more.
     """
-    learned = _ordered(_most_frequent(word_counts, learned_words))
+    learned = _ordered(most_frequent(word_counts.items(), learned_words))
     characters = set().union(*(word for word, _ in learned))
     few = len(characters) * 4 <= max(vocabulary_size - RESERVED, 0)
     model: list[bytes] = []
@@ -116,6 +116,8 @@ def learn_wordpiece(
     write_atomically(path, "".join(f"{piece}\n" for piece in pieces).encode())
 
 
+# Words that each kind learns from, the most frequent; unlimited where statistics of all are used.
+LIMITS = {BPE: LEARNED_WORDS}
 LEARNERS: dict[str, Callable[..., None]] = {
     BPE: learn_bpe,
     WORDPIECE: learn_wordpiece,
@@ -129,16 +131,17 @@ class _Writer:
         self.write = write
 
 
-def _most_frequent(word_counts: Mapping[str, int], limit: int) -> Mapping[str, int]:
-    """Returns the `limit` most frequent words; a hash chooses among equally frequent ones."""
+def most_frequent(counts: Iterable[tuple[str, int]], limit: int | None) -> dict[str, int]:
+    """Returns the `limit` most frequent words; a hash chooses among equally frequent ones.
+
+    Memory depends on the limit only.
+    """
 
     def rank(item: tuple[str, int]) -> tuple[int, bytes]:
         word, count = item
         return -count, sentence_key(word)
 
-    if len(word_counts) <= limit:
-        return word_counts
-    return dict(heapq.nsmallest(limit, word_counts.items(), key=rank))
+    return dict(counts if limit is None else heapq.nsmallest(limit, counts, key=rank))
 
 
 def _ordered(word_counts: Mapping[str, int]) -> list[tuple[str, int]]:

@@ -3,8 +3,8 @@
 1. An entry point is imported by nothing; it takes flags and makes one library call.
 2. `model` uses keras and the standard library alone; TensorFlow in `model.kernels`, in functions.
 3. `pipeline` knows neither `model` nor `trainer`. Beam is used by `pipeline.stages` alone; where a
-   trainer reads (`common`, `dataset`, `subwords`, `corpora`, `cleaning`) neither Beam nor
-   TensorFlow is loaded.
+   trainer reads (`common`, `dataset`, `subwords`, `corpora`, `cleaning`) and in the functions that
+   the stages apply (`blocks`), neither Beam nor TensorFlow is loaded.
 4. `trainer` uses `pipeline.common`, `pipeline.dataset` and `pipeline.subwords`; `ALSO` lists what
    single commands and rooms read beyond that. Beam is used by `trainer.bulk_translation` alone.
 5. `beamformer` uses all three; nothing imports it. Its interface loads no library when it is
@@ -27,7 +27,7 @@ from tests.architecture.source import (
 )
 
 HEAVY = frozenset({"apache_beam", "keras", "tensorflow", "tensorflow_text"})
-LIGHT_FOLDERS = ("common", "dataset", "subwords", "corpora", "cleaning")
+LIGHT_FOLDERS = ("common", "dataset", "subwords", "corpora", "cleaning", "blocks")
 BEAM_FOLDERS = frozenset({"pipeline.stages", "trainer.bulk_translation"})
 TRAINER_READS = ("pipeline.common", "pipeline.dataset", "pipeline.subwords")
 # What reads more of the pipeline than the rest of the trainer, by module or by folder.

@@ -18,13 +18,14 @@ from pathlib import Path
 
 import sentencepiece
 
+from pipeline.blocks.encode_block import EncodeBlock, Encoding
+from pipeline.blocks.heldout_text import write_heldout
+from pipeline.blocks.pair_files import write_clean_pairs
 from pipeline.cleaning import normalization
 from pipeline.common.tables import format_table
 from pipeline.corpora.blocks import Block
 from pipeline.corpora.spans import Span
 from pipeline.dataset.schema import load_dataset, read_lines
-from pipeline.stages.encode_pairs import EncodePairs
-from pipeline.stages.pair_files import write_clean_pairs
 from tests.benchmarks import corpora
 from tests.benchmarks.measure import Run, alternate, measure, medians
 from tests.benchmarks.record import output_flag, write_record
@@ -121,18 +122,18 @@ def compare_encoding(work: Path, texts: list[Path], rounds: int) -> dict[str, ob
     for n, block in enumerate(blocks):
         part = pairs[n * BLOCK_PAIRS : (n + 1) * BLOCK_PAIRS]
         write_clean_pairs(str(folder), block.name, part)
-    stage = EncodePairs(
-        str(folder),
-        str(folder),
-        (vocabulary, vocabulary),
-        dataset.bucket_shapes,
-        frozenset(),
-        {"train": len(blocks)},
-    )
+    encoding = Encoding(str(folder), (vocabulary, vocabulary))
+    nothing = write_heldout(str(folder / "heldout.tsv"), ())
+    function = EncodeBlock(str(folder), str(folder))
+
+    def encode() -> None:
+        for block in blocks:
+            function(block, encoding, dataset.bucket_shapes, nothing)
+
     processor = sentencepiece.SentencePieceProcessor(model_file=model)
     lines = [line for pair in pairs for line in pair]
     contenders: dict[str, Callable[[], float]] = {
-        "encode and write, whole stage": lambda: cpu_seconds(lambda: [stage(b) for b in blocks]),
+        "encode and write, whole stage": lambda: cpu_seconds(encode),
         "SentencePiece's own encode": lambda: cpu_seconds(
             lambda: processor.encode(lines, num_threads=1)
         ),

@@ -1,16 +1,11 @@
 """A small corpus and the shortest ways to preprocess it, for several test modules."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from pipeline.build.driver import build_dataset
 from pipeline.config import PreprocessConfig
-from pipeline.corpora.blocks import Unit
 from pipeline.dataset import schema
-from pipeline.stages.beam_pipeline import BeamMapper
 from pipeline.stages.runners import make_options
-from pipeline.stages.stage import Stage
 from pipeline.subwords.encoding import load_subwords
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,20 +50,14 @@ def configure(tmp_path: Path, output: str, **changes: object) -> PreprocessConfi
 
 
 def build(config: PreprocessConfig) -> schema.Dataset:
-    """Preprocesses without an engine, a block at a time; saves the start of three pipelines."""
-    return build_dataset(config, map_in_order)
+    """Preprocesses in this process, whatever the workers of the configuration."""
+    return build_dataset(config, make_options("DirectRunner", 1, [], []))
 
 
 def build_with_beam(config: PreprocessConfig, *beam_options: str) -> schema.Dataset:
     """Preprocesses as the command does, on the runner and the workers of the configuration."""
     options = make_options(config.runner, config.num_workers, beam_options, [])
-    return build_dataset(config, BeamMapper(options))
-
-
-def map_in_order(stage: Stage[Any], blocks: Sequence[Unit]) -> None:
-    """Processes blocks one by one in this process, without an engine: a `BlockMapper`."""
-    for block in blocks:
-        stage.process(block)
+    return build_dataset(config, options)
 
 
 def contents(directory: str | Path) -> dict[str, bytes]:

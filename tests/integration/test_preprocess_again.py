@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
+from pipeline.blocks.clean_block import CleanBlock
+from pipeline.blocks.count_block import CountGroup
+from pipeline.blocks.encode_block import EncodeBlock
 from pipeline.cleaning.rules import CleaningConfig
 from pipeline.common import cli
 from pipeline.common.errors import ResumableError, UserError
 from pipeline.dataset import schema
-from pipeline.stages.clean_pairs import CleanPairs
-from pipeline.stages.count_words import CountWords
-from pipeline.stages.encode_pairs import EncodePairs
 from pipeline.subwords.learning import LEARNERS
 from tests.helpers.preprocessing import ROOT, build, build_with_beam, configure, contents
 
@@ -96,11 +96,11 @@ def test_a_run_killed_at_any_moment_resumes_to_the_same_bytes(tmp_path: Path) ->
 
 def test_finished_stages_are_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = configure(tmp_path, "out")
-    monkeypatch.setattr(EncodePairs, "_write_shard", full_disk)
+    monkeypatch.setattr(EncodeBlock, "_write_shard", full_disk)
     with pytest.raises(UserError, match="No space left"):
         build(config)
     monkeypatch.undo()
-    for stage in (CleanPairs, CountWords):
+    for stage in (CleanBlock, CountGroup):
         monkeypatch.setattr(stage, "__call__", done_before)
     monkeypatch.setitem(LEARNERS, config.subwords, done_before)
     assert build(config).splits["train"].pairs == 460
@@ -140,7 +140,7 @@ def test_a_write_that_a_kill_cut_off_leaves_nothing_in_the_dataset(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = configure(tmp_path, "out")
-    monkeypatch.setattr(EncodePairs, "_write_shard", full_disk)
+    monkeypatch.setattr(EncodeBlock, "_write_shard", full_disk)
     with pytest.raises(UserError, match="No space left"):
         build(config)
     monkeypatch.undo()
@@ -232,7 +232,7 @@ def test_a_mistake_in_the_first_run_leaves_no_directory(
 def test_work_of_another_configuration_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(EncodePairs, "_write_shard", full_disk)
+    monkeypatch.setattr(EncodeBlock, "_write_shard", full_disk)
     with pytest.raises(ResumableError, match="No space left"):
         build(configure(tmp_path, "out", block_lines=7))
     monkeypatch.undo()

@@ -13,16 +13,16 @@ from tests.helpers.commands import REPOSITORY
 from tests.helpers.preprocessing import build, configure, contents, preprocess_flags
 from tests.integration.engines.services import running_with, wait_for
 
-VERBS = ("CleanPairs: ", "CountWords: ", "LearnSubwords: ", "EncodePairs: ")  # of progress
+VERBS = ("ReadBlocks: ", "CleanPairs: ", "CountWords: ", "EncodePairs: ")  # of progress
 INTERRUPTED = ["error: interrupted; running the same command again continues the work"]
 
 
 def has_begun(error: Path, output: Path) -> bool:
-    return "CleanPairs: start" in error.read_text()
+    return "ReadBlocks: start" in error.read_text()
 
 
 def has_finished_a_block(error: Path, output: Path) -> bool:
-    return any(output.glob(".staging/*/pairs/*.json"))
+    return any(output.glob(".staging/*/done/CleanPairs/*.json"))
 
 
 @pytest.mark.heavy

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline import card
-from pipeline.build.staging import OUR_NAMES
+from pipeline.blocks.inventory import OUR_NAMES
 from pipeline.common.errors import UserError
 from pipeline.dataset.schema import SIDES, Dataset
 from pipeline.subwords.encoding import load_subwords

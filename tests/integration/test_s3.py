@@ -10,7 +10,6 @@ import pytest
 
 from pipeline.build.driver import build_dataset
 from pipeline.common import storage
-from pipeline.stages.beam_pipeline import BeamMapper
 from pipeline.stages.runners import make_options
 from tests.helpers.commands import call, run_process, succeed
 from tests.helpers.preprocessing import configure, contents, preprocess_flags
@@ -62,7 +61,7 @@ def test_s3_gets_the_bytes_of_a_local_folder(tmp_path: Path, endpoint: str) -> N
     assert "credentials" not in result.stderr and "listing" not in result.stderr
     names = storage.sizes(config.output_dir)
     stored = {name: storage.read(f"{config.output_dir}/{name}") for name in names}
-    assert stored == contents(build_dataset(local, BeamMapper(options)).directory)
+    assert stored == contents(build_dataset(local, options).directory)
     assert stored["dev/source.txt"] == b""  # an empty object, for which Beam needs help
 
 

@@ -9,22 +9,21 @@ import os
 import time
 from typing import Any
 
-from pipeline.corpora.blocks import Unit
-from pipeline.stages.stage import Stage
+from pipeline.blocks.step import Step
 
 VERB, BLOCK = "EncodePairs", "train-00002"
-_process = Stage.process
+_process = Step.process
 
 
-def process(self: Stage[Any], block: Unit) -> str:
-    """Stands in for `Stage.process`."""
+def process(self: Step[Any], block: Any, *shared: Any) -> Any:
+    """Stands in for `Step.process`."""
     if (self.verb, block.name) == (VERB, BLOCK):
         with contextlib.suppress(FileExistsError), open(os.environ["AMBUSH"], "x") as file:
-            self.function(block)
+            self.function(block, *shared)
             file.write(str(os.getpid()))
             file.flush()
             time.sleep(600)
-    return _process(self, block)
+    return _process(self, block, *shared)
 
 
-Stage.process = process  # type: ignore[method-assign]
+Step.process = process  # type: ignore[method-assign]

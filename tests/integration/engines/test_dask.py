@@ -47,7 +47,7 @@ def test_a_worker_killed_in_the_middle_changes_no_byte(
         process = start("-m", "pipeline.preprocess", *arguments)
         try:
             victim = wait_for(lambda: text_of(ambush), "a worker in the middle of a stage")
-            (reports,) = (tmp_path / "dask/.staging").glob("*/encoded")
+            (reports,) = (tmp_path / "dask/.staging").glob("*/done/EncodePairs")
             assert not (reports / "train-00002.json").exists()
             os.kill(int(victim), signal.SIGKILL)
             _, error = process.communicate(timeout=60)

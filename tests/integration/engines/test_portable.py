@@ -10,8 +10,6 @@ from tests.helpers.preprocessing import build, configure, contents, preprocess_f
 from tests.integration.engines import job_service
 from tests.integration.engines.services import service, text_of, wait_for
 
-_STAGES = 3
-
 
 @pytest.mark.heavy
 def test_external_workers_of_a_job_service_write_the_same_bytes(tmp_path: Path) -> None:
@@ -32,5 +30,5 @@ def test_external_workers_of_a_job_service_write_the_same_bytes(tmp_path: Path) 
         result = run_process("-m", "pipeline.preprocess", *arguments)
         assert result.returncode == 0, result.stderr
     started = re.findall(r'worker_id="(\w+)"', pool_log.read_text())
-    assert len(set(started)) == _STAGES * job_service.WORKERS
+    assert len(set(started)) == job_service.WORKERS
     assert contents(config.output_dir) == contents(build(configure(tmp_path, "direct")).directory)

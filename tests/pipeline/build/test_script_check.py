@@ -1,32 +1,22 @@
-from pathlib import Path
-
 import pytest
 
 from pipeline.build.script_check import warn_of_other_scripts
-from pipeline.corpora.blocks import Block
+from pipeline.corpora.inputs import AlignedTexts, Text
 from pipeline.corpora.languages import Languages
-from pipeline.corpora.spans import Span
 
-ENGLISH = "A girl in the garden reads the newspaper.\n"
-THAI = "เด็กผู้หญิงอ่านหนังสือพิมพ์ในสวน iPhone\n"
-
-
-def blocks_of(folder: Path, *targets: str) -> list[Block]:
-    blocks = []
-    for index, target in enumerate(targets):
-        spans = []
-        for side, line in (("source", ENGLISH), ("target", target)):
-            path = folder / f"{index}-{side}"
-            path.write_text(line * 9, "utf-8")
-            spans.append(Span(str(path), 0, path.stat().st_size, path.name, 1))
-        blocks.append(Block("train", index, 9, *spans))
-    return blocks
+ENGLISH = "A girl in the garden reads the newspaper."
+THAI = "เด็กผู้หญิงอ่านหนังสือพิมพ์ในสวน iPhone"
 
 
-def test_text_in_another_script_causes_a_warning(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    warn_of_other_scripts(Languages(("en", "de")), blocks_of(tmp_path, THAI, THAI))
+def inputs_of(*targets: str) -> list[AlignedTexts]:
+    return [
+        AlignedTexts(Text("source", (ENGLISH,) * 9), Text("target", (target,) * 9))
+        for target in targets
+    ]
+
+
+def test_text_in_another_script_causes_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    warn_of_other_scripts(Languages(("en", "de")), inputs_of(THAI, THAI))
     (record,) = caplog.records
     assert record.getMessage() == (
         "the target text is mostly in Thai script, but German is written in Latin: check "
@@ -38,29 +28,25 @@ def test_text_in_another_script_causes_a_warning(
     ("codes", "target"),
     [
         (("en", "th"), THAI),
-        (("en", "ja"), "女の子が庭で新聞を読む。\n"),
+        (("en", "ja"), "女の子が庭で新聞を読む。"),
         (("en", "tlh"), THAI),  # not known which script
-        (("en", "de"), "☕ 12 – 34 %\n"),
-        (("en", "zh"), "在 Windows Update 里选择\n"),
+        (("en", "de"), "☕ 12 – 34 %"),
+        (("en", "zh"), "在 Windows Update 里选择"),
     ],
 )
 def test_text_in_its_own_script_causes_none(
-    codes: tuple[str, str], target: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    codes: tuple[str, str], target: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    warn_of_other_scripts(Languages(codes), blocks_of(tmp_path, target))
+    warn_of_other_scripts(Languages(codes), inputs_of(target))
     assert not caplog.records
 
 
-def test_swapped_files_are_noticed_on_both_sides(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    warn_of_other_scripts(Languages(("th", "en")), blocks_of(tmp_path, THAI))
+def test_swapped_files_are_noticed_on_both_sides(caplog: pytest.LogCaptureFixture) -> None:
+    warn_of_other_scripts(Languages(("th", "en")), inputs_of(THAI))
     assert len(caplog.records) == 2
 
 
-def test_blocks_from_the_whole_corpus_are_looked_at(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    mixed = blocks_of(tmp_path, *[ENGLISH] * 9, *[THAI] * 90)
+def test_inputs_from_the_whole_corpus_are_looked_at(caplog: pytest.LogCaptureFixture) -> None:
+    mixed = inputs_of(*[ENGLISH] * 9, *[THAI] * 90)
     warn_of_other_scripts(Languages(("en", "de")), mixed)
     assert len(caplog.records) == 1

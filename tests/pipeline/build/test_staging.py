@@ -15,17 +15,18 @@ def test_only_runs_with_the_same_key_share_their_work(tmp_path: Path) -> None:
     output = str(tmp_path / "out")
     first = Staging(output)
     storage.write_atomically(f"{first.raw}/cut.txt", b"of the inputs")
-    assert not first.claim({"flag": 1})
-    storage.write_atomically(f"{first.folder('pairs')}/block", b"1")
+    first.claim({"flag": 1})
+    storage.write_atomically(f"{first.work}/block", b"1")
     again = Staging(output)
-    assert not again.claim({"flag": 1})
-    assert storage.read(f"{again.folder('pairs')}/block") == b"1"
+    again.claim({"flag": 1})
+    assert storage.read(f"{again.work}/block") == b"1"
     second = Staging(output)
-    assert not second.claim({"flag": 2})
-    assert not storage.entries(second.folder("pairs"))
+    second.claim({"flag": 2})
+    assert storage.entries(second.work) == {"key.json"}
     # A job of the first run that nobody stopped goes on writing.
-    storage.write_atomically(f"{again.folder('pairs')}/late", b"1")
-    assert not storage.entries(second.folder("pairs"))
+    storage.make_folder(again.work)
+    storage.write_atomically(f"{again.work}/late", b"1")
+    assert storage.entries(second.work) == {"key.json"}
     assert storage.read(f"{second.raw}/cut.txt") == b"of the inputs"
 
 
@@ -34,7 +35,7 @@ def fail(error: Exception, output: str, *, after_claim: bool) -> None:
     with pytest.raises(type(error)), open_staging(output) as staging:
         if after_claim:
             staging.claim({"flag": 1})
-            storage.write_atomically(f"{staging.folder('pairs')}/block", b"1")
+            storage.write_atomically(f"{staging.work}/block", b"1")
         raise error
 
 
@@ -66,8 +67,8 @@ def test_other_failures_leave_the_work_and_so_does_a_mistake_after_them(
     fail(error, output, after_claim=True)
     fail(UserError("no file x"), output, after_claim=False)
     with open_staging(output) as staging:
-        assert not staging.claim({"flag": 1})
-        assert storage.read(f"{staging.folder('pairs')}/block") == b"1"
+        staging.claim({"flag": 1})
+        assert storage.read(f"{staging.work}/block") == b"1"
     assert storage.entries(output) == {FOLDER}  # the lock is open again
 
 

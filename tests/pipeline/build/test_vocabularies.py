@@ -2,15 +2,13 @@
 
 import collections
 import hashlib
-import itertools
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sentencepiece
 
-from pipeline.build.vocabularies import WordCounts, check_given, make_subwords
+from pipeline.build.vocabularies import check_given
 from pipeline.common.errors import UserError
 from pipeline.config import PreprocessConfig
 from pipeline.subwords import encoding, learning
@@ -138,33 +136,3 @@ def test_each_vocabulary_has_a_file(shared: bool, files: int, expected: str) -> 
         ValueError, match=f"--shared_vocabulary={shared!s}".lower() + f".*{expected}"
     ):
         PreprocessConfig(subwords_model=("a",) * files, shared_vocabulary=shared)
-
-
-def learn(folder: Path, pairs: int, words: Mapping[str, int] = WORDS, **fields: Any) -> int:
-    """Returns the size of a vocabulary learned from these words, as if of so many pairs."""
-    config = PreprocessConfig(source_files=("a",), target_files=("b",), **fields)
-    made = make_subwords(config, str(folder), lambda _: WordCounts(pairs, words))
-    return made["source"].size
-
-
-@pytest.mark.parametrize(("pairs", "size"), [(100, 1_000), (2_000, 2_000)])
-def test_a_size_that_is_not_given_suits_the_number_of_pairs(
-    tmp_path: Path, pairs: int, size: int
-) -> None:
-    words = {"".join(letters): 2 for letters in itertools.product("abcdefghijklmno", repeat=3)}
-    assert learn(tmp_path, pairs, words) == size
-
-
-@pytest.mark.parametrize("kind", ["bpe", "wordpiece"])
-def test_words_too_few_for_the_chosen_size_fill_what_they_can(tmp_path: Path, kind: str) -> None:
-    largest = learn(tmp_path, 5_000, subwords=kind)
-    assert {"bpe": 290, "wordpiece": 30}[kind] < largest < 400
-
-
-def test_a_size_that_words_cannot_fill_is_refused_with_one_that_suits(tmp_path: Path) -> None:
-    expected = (
-        r"--vocabulary_size=9999 is more than this corpus can fill: expected at most (\d+), "
-        r"with few words in several pieces; leave the flag out for \1, which suits 5,000 pairs"
-    )
-    with pytest.raises(UserError, match=expected):
-        learn(tmp_path, 5_000, vocabulary_size=9999)

@@ -1,48 +1,48 @@
 import random
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from pipeline.cleaning import deduplication, normalization
+from pipeline.cleaning.deduplication import MOST_RANGES, count_ranges, divide_keys, find_repeats
 
 
-def write(folder: Path, blocks: list[list[str]]) -> list[str]:
-    names = [f"train-{index:05d}" for index in range(len(blocks))]
-    for name, lines in zip(names, blocks, strict=True):
-        deduplication.write_keys(
-            str(folder), name, [normalization.pair_key(line, "x") for line in lines]
-        )
-    return names
+def rows_of(blocks: list[list[str]], ranges: int = 1) -> list[list[int]]:
+    """Returns the repeated rows of each block, found a range of keys at a time."""
+    divided = [
+        divide_keys([normalization.pair_key(line, "x") for line in lines]) for lines in blocks
+    ]
+    width = MOST_RANGES // ranges
+    found: list[list[int]] = [[] for _ in blocks]
+    for start in range(0, MOST_RANGES, width):
+        slices = [b"".join(slices[start : start + width]) for slices in divided]
+        for rows, data in zip(found, find_repeats(slices), strict=True):
+            rows += np.frombuffer(data, "<u4").tolist()
+    return [sorted(rows) for rows in found]
 
 
-def mark(folder: Path, blocks: list[list[str]], pairs_together: int = 1000) -> list[list[int]]:
-    names = write(folder, blocks)
-    deduplication.mark(str(folder), names, pairs_together)
-    return [list(deduplication.read_repeats(str(folder), name)) for name in names]
-
-
-def test_all_but_the_first_in_corpus_order_are_repeats(tmp_path: Path) -> None:
+def test_all_but_the_first_in_corpus_order_are_repeats() -> None:
     blocks = [["a", "b", "a"], [], ["c", "b"], ["a", "d"]]
-    assert mark(tmp_path, blocks) == [[0, 0, 1], [], [0, 1], [1, 0]]
+    assert rows_of(blocks) == [[2], [], [1], [0]]
 
 
-@pytest.mark.parametrize("pairs_together", [1, 7, 64])
-def test_the_size_of_groups_changes_nothing(tmp_path: Path, pairs_together: int) -> None:
+@pytest.mark.parametrize("ranges", [1, 2, 64, 1024])
+def test_the_number_of_ranges_changes_nothing(ranges: int) -> None:
     chance = random.Random(1)
     blocks = [[str(chance.randrange(90)) for _ in range(size)] for size in (50, 1, 80, 33)]
     seen: set[str] = set()
     expected: list[list[int]] = []
     for block in blocks:
         expected.append([])
-        for line in block:
-            expected[-1].append(int(line in seen))
+        for row, line in enumerate(block):
+            if line in seen:
+                expected[-1].append(row)
             seen.add(line)
-    assert mark(tmp_path, blocks, pairs_together) == expected
+    assert rows_of(blocks, ranges) == expected
 
 
-def test_memory_holds_one_group_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_holds_one_range_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = []
     unique = np.unique
 
@@ -51,18 +51,23 @@ def test_memory_holds_one_group_at_a_time(tmp_path: Path, monkeypatch: pytest.Mo
         return unique(keys, **options)
 
     monkeypatch.setattr(np, "unique", measure)
-    mark(tmp_path, [[str(n) for n in range(4000)]] * 2, 1000)
+    rows_of([[str(n) for n in range(4000)]] * 2, 8)
     assert len(sizes) == 8 and sum(sizes) == 8000 and max(sizes) < 1300
 
 
-def test_finished_work_is_not_done_again(tmp_path: Path) -> None:
-    names = write(tmp_path, [["a", "a"]])
-    deduplication.mark(str(tmp_path), names)
-    for path in tmp_path.glob("*.keys"):
-        path.unlink()
-    deduplication.mark(str(tmp_path), names)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["train-00000.repeats"]
+def test_keys_are_ascending_over_all_ranges() -> None:
+    keys = [normalization.pair_key(str(number), "x") for number in range(500)]
+    data = b"".join(divide_keys(keys))
+    ordered = np.frombuffer(data, deduplication.KEYED)["key"]
+    assert len(ordered) == 500 and (ordered[:-1] < ordered[1:]).all()
 
 
-def test_a_corpus_without_clean_pairs_has_no_repeats(tmp_path: Path) -> None:
-    assert mark(tmp_path, [[], []]) == [[], []]
+@pytest.mark.parametrize(
+    ("pairs", "ranges"), [(0, 1), (1 << 21, 1), (4_500_000, 4), (45_000_000, 32), (10**10, 1024)]
+)
+def test_the_number_of_ranges_grows_with_the_corpus(pairs: int, ranges: int) -> None:
+    assert count_ranges(pairs) == ranges
+
+
+def test_a_corpus_without_clean_pairs_has_no_repeats() -> None:
+    assert rows_of([[], []]) == [[], []]

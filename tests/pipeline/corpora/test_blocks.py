@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.common.errors import UserError
-from pipeline.corpora.blocks import Block, cut_blocks, group_blocks, read_span
+from pipeline.corpora.blocks import cut_blocks, read_span
 from pipeline.corpora.inputs import AlignedTexts, PairTable, Text, file_texts, table_files
 from pipeline.corpora.readers import Columns
-from pipeline.corpora.spans import Span
 
 SOURCE = "one\ntwo\u0085still two\nthree\r\nfour\nfive"
 TARGET = "eins\nzwei\ndrei\nvier\u2028noch vier\nfünf\n"
@@ -211,14 +210,3 @@ def test_an_unexpected_number_of_pairs_is_logged(
     assert not caplog.records
     cut_blocks("dev", [AlignedTexts(text, text, expected_pairs=2)], 9, str(tmp_path))
     assert "has 1 pairs, expected 2 as published" in caplog.text
-
-
-@pytest.mark.parametrize(("number", "sizes"), [(1, [1]), (16, [1] * 16), (17, [2] * 8 + [1])])
-def test_groups_of_blocks_hold_every_block_in_order(number: int, sizes: list[int]) -> None:
-    nowhere = Span("", 0, 0, "", 1)
-    blocks = [Block("train", index, 10, nowhere, nowhere) for index in range(number)]
-    groups = group_blocks(blocks, 16)
-    assert [len(group.blocks) for group in groups] == sizes
-    assert [block for group in groups for block in group.blocks] == blocks
-    assert [group.lines for group in groups] == [10 * size for size in sizes]
-    assert len({group.name for group in groups}) == len(groups)

@@ -23,7 +23,9 @@ GROUP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 # What Beam documents for users. Runners are named by users, and Dask's defines options.
 DOCUMENTED = (
     "apache_beam",
+    "apache_beam.metrics",
     "apache_beam.options.pipeline_options",
+    "apache_beam.pvalue",
     "apache_beam.runners",
     "apache_beam.runners.dask.dask_runner",
 )

@@ -71,8 +71,8 @@ def test_threads_that_share_subwords_keep_each_others_words(bpe_path: str) -> No
 
 def test_learned_words_are_the_most_frequent_and_not_the_first_by_spelling() -> None:
     counts = {f"{number:03}": 1 for number in range(1000)} | {"999": 2}
-    learned = learning._most_frequent(counts, 50)
-    assert learned == learning._most_frequent(dict(reversed(counts.items())), 50)
+    learned = learning.most_frequent(counts.items(), 50)
+    assert learned == learning.most_frequent(reversed(counts.items()), 50)
     assert len(learned) == 50 and "999" in learned
     assert sum(word < "500" for word in learned) < 40
 

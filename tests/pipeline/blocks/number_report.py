@@ -1,4 +1,4 @@
-"""A minimal stage report, for tests of stage execution."""
+"""A minimal report, for tests of how blocks are processed."""
 
 import dataclasses
 from typing import Any
@@ -14,6 +14,10 @@ class NumberReport:
 
     number: int
 
+    @property
+    def counters(self) -> dict[str, int]:
+        return {"number": self.number}
+
     def to_json(self) -> dict[str, Any]:
         return {"number": self.number}
 
@@ -28,7 +32,7 @@ BLOCKS = [Block("train", index, 1, NOWHERE, NOWHERE) for index in range(3)]
 
 
 def fail_at_one(block: Block) -> NumberReport:
-    """A stage's function to which a user's mistake happens in block 1."""
+    """A function to which a user's mistake happens in block 1."""
     if block.index == 1:
         raise UserError("line 7 is bad")
     return NumberReport(block.index)

@@ -4,19 +4,20 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.blocks.encode_block import EncodeBlock, EncodeReport, Encoding, encode_pairs
+from pipeline.blocks.heldout_text import Heldout, write_heldout
+from pipeline.blocks.pair_files import write_clean_pairs
 from pipeline.cleaning import normalization, rules
 from pipeline.corpora.blocks import Block
 from pipeline.corpora.spans import Span
 from pipeline.dataset.schema import END_ID, Vocabulary, parse_example, read_records
 from pipeline.dataset.tfrecord import unpack_ids
-from pipeline.stages.encode_pairs import EncodePairs, EncodeReport, encode_pairs
-from pipeline.stages.pair_files import Heldout, write_clean_pairs
 from pipeline.subwords import encoding, learning
 from pipeline.subwords.bpe_dropout import NO_DROPOUT
 
 PAIRS = [("a b", "c"), ("a", "c d e"), ("b b b b b b", "c"), ("b", "e")]
 NOWHERE = Span("", 0, 0, "", 1)
-BLOCK = Block("train", 0, 0, NOWHERE, NOWHERE)
+BLOCK = Block("train", 0, 0, NOWHERE, NOWHERE, siblings=8)
 
 
 @pytest.fixture
@@ -42,10 +43,9 @@ def encode(folder: Path, vocabulary_path: str, heldout: Heldout = frozenset()) -
     write_clean_pairs(str(folder), BLOCK.name, PAIRS)
     digest = hashlib.sha256(Path(vocabulary_path).read_bytes()).hexdigest()
     vocabulary = Vocabulary("bpe", "subwords.model", digest, 270)
-    stage = EncodePairs(
-        str(folder), str(folder), (vocabulary, vocabulary), ((3, 3), (5, 5)), heldout, {"train": 8}
-    )
-    return stage(BLOCK)
+    encoding = Encoding(str(folder), (vocabulary, vocabulary))
+    text = write_heldout(f"{folder}/heldout", heldout)
+    return EncodeBlock(str(folder), str(folder))(BLOCK, encoding, ((3, 3), (5, 5)), text)
 
 
 def test_the_longer_side_decides_the_shard_of_a_pair(tmp_path: Path, vocabulary_path: str) -> None:
@@ -87,3 +87,13 @@ def test_report_survives_json(tmp_path: Path, vocabulary_path: str) -> None:
     values = json.loads(json.dumps(report.to_json()))
     assert list(values) == ["shards", "dropped", "kept"]
     assert EncodeReport.from_json(values) == report
+
+
+def test_counters_hold_what_becomes_of_pairs_and_positions(
+    tmp_path: Path, vocabulary_path: str
+) -> None:
+    report = encode(tmp_path, vocabulary_path)
+    counters = report.counters
+    assert counters["kept"] + counters[rules.TOO_LONG] + counters[rules.OVERLAP] == len(PAIRS)
+    assert counters["positions"] == sum(sum(shard.shape) * shard.rows for shard in report.shards)
+    assert counters["source_tokens"] == 5 + 2 and counters["target_tokens"] == 4 + 4

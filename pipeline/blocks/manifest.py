@@ -1,19 +1,19 @@
-"""The manifest of a dataset, made from the reports of the stages."""
+"""The manifest of a dataset, made from the reports about its blocks."""
 
 import collections
 import hashlib
 from collections.abc import Mapping, Sequence
 
-from pipeline.build.holdout import text_paths
+from pipeline.blocks.clean_block import CleanReport
+from pipeline.blocks.count_block import CountReport
+from pipeline.blocks.encode_block import EncodeReport
+from pipeline.blocks.heldout import text_paths
 from pipeline.cleaning.rule_flags import HELD_OUT
 from pipeline.cleaning.rules import OVERLAP
 from pipeline.common import storage
 from pipeline.config import PreprocessConfig
 from pipeline.dataset.packing import padding_efficiency
 from pipeline.dataset.schema import Corpus, Dataset, Lengths, Shard, Split, Vocabulary, bucket_name
-from pipeline.stages.clean_pairs import CleanReport
-from pipeline.stages.count_words import CountReport
-from pipeline.stages.encode_pairs import EncodeReport
 
 
 def make_manifest(
@@ -23,7 +23,7 @@ def make_manifest(
     vocabularies: Mapping[str, Vocabulary],
     bucket_shapes: Sequence[Lengths],
     corpora: Sequence[Corpus],
-    cleaned: Mapping[str, Sequence[CleanReport]],
+    cleaned: Mapping[str, CleanReport],
     encoded: Mapping[str, Sequence[EncodeReport]],
 ) -> Dataset:
     """Returns the manifest of the files under `final`.
@@ -34,7 +34,7 @@ def make_manifest(
         vocabularies: vocabulary of each side.
         bucket_shapes: source and target tokens of rows.
         corpora: identity of every input.
-        cleaned: reports of `CleanPairs` for each split's blocks, in order.
+        cleaned: what `CleanPairs` did to each split.
         encoded: reports of `EncodePairs` for each split's blocks, in order.
     """
     splits = {split: _split(split, reports, final) for split, reports in encoded.items()}
@@ -57,10 +57,7 @@ def make_manifest(
         corpora=tuple(corpora),
         counts=counts,
         padding_efficiency=_efficiency(splits["train"].shards),
-        recomposed={
-            split: sum(report.recomposed for report in reports)
-            for split, reports in cleaned.items()
-        },
+        recomposed={split: report.recomposed for split, report in cleaned.items()},
         config=config.content(),
         directory=final,
     )
@@ -77,16 +74,16 @@ def _split(name: str, reports: Sequence[EncodeReport], final: str) -> Split:
 
 
 def count_pairs(
-    cleaned: Sequence[CleanReport], later: Sequence[CountReport] | Sequence[EncodeReport]
+    cleaned: CleanReport, later: Sequence[CountReport] | Sequence[EncodeReport]
 ) -> dict[str, int]:
     """Returns the numbers of pairs read, kept, and dropped by each rule.
 
     Args:
-        cleaned: reports of `CleanPairs` about a split.
+        cleaned: what `CleanPairs` did to a split.
         later: reports of a later stage, which read what `CleanPairs` wrote.
     """
-    counts = collections.Counter[str](read=sum(report.lines for report in cleaned))
-    for dropped in [report.dropped for report in cleaned] + [report.dropped for report in later]:
+    counts = collections.Counter[str](read=cleaned.lines)
+    for dropped in [cleaned.dropped, *(report.dropped for report in later)]:
         counts.update(dropped)
     return {**counts, "kept": sum(report.kept for report in later)}
 

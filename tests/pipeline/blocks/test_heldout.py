@@ -2,21 +2,27 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.build import holdout
+from pipeline.blocks import heldout
+from pipeline.blocks.candidates import merge_candidates, read_candidates
+from pipeline.blocks.clean_block import CleanBlock, CleanReport, add_reports
+from pipeline.blocks.heldout import Choice, HoldOutPairs
+from pipeline.blocks.inventory import Inventory
+from pipeline.blocks.pair_files import read_clean_pairs
 from pipeline.cleaning import normalization
 from pipeline.config import PreprocessConfig
 from pipeline.corpora.blocks import Block
 from pipeline.corpora.spans import Span
 from pipeline.dataset.schema import Pair, read_lines
-from pipeline.stages.clean_pairs import CleanPairs
-from pipeline.stages.pair_files import read_clean_pairs
 
 PAIRS = [(f"source {n}", f"target {n}") for n in range(200)]
 
 
-def cleaned(folder: Path, pairs: list[Pair], block_size: int) -> tuple[list, list]:
-    """Returns blocks and reports as if `CleanPairs` had written the pairs in such blocks."""
-    blocks, reports = [], []
+def hold_out(
+    folder: Path, pairs: list[Pair], block_size: int, *, splits: tuple[str, ...], holdout_pairs: int
+) -> dict[str, list[Pair]]:
+    """Returns what is held out of pairs in blocks of this size."""
+    choice = Choice(splits, holdout_pairs)
+    candidates, reports = [], []
     for index, start in enumerate(range(0, len(pairs), block_size)):
         lines = pairs[start : start + block_size]
         sides = []
@@ -24,20 +30,21 @@ def cleaned(folder: Path, pairs: list[Pair], block_size: int) -> tuple[list, lis
             path = folder / f"text-{index}-{side}"
             path.write_text("".join(f"{line[side]}\n" for line in lines), "utf-8")
             sides.append(Span(str(path), 0, path.stat().st_size, path.name, 1))
-        blocks.append(Block("train", index, len(lines), *sides))
-        reports.append(CleanPairs(str(folder), PreprocessConfig().rules, 20)(blocks[-1]))
-    return blocks, reports
+        block = Block("train", index, len(lines), sides[0], sides[1])
+        clean = CleanBlock(str(folder), PreprocessConfig().rules, choice.candidates)
+        reports.append(clean(block))
+        candidates.append(read_candidates(str(folder), block))
+    merged = merge_candidates(candidates[::-1], choice.candidates)  # in any order
+    chosen = choice.choose(merged, add_reports(reports).kept)
+    return {split: heldout.read_chosen(places, str(folder)) for split, places in chosen.items()}
 
 
 def test_choice_does_not_depend_on_order_or_blocks(tmp_path: Path) -> None:
     results = []
     for folder, pairs, block_size in (("a", PAIRS, 200), ("b", PAIRS[::-1], 33)):
         (tmp_path / folder).mkdir()
-        blocks, reports = cleaned(tmp_path / folder, pairs, block_size)
         results.append(
-            holdout.choose_heldout_pairs(
-                blocks, reports, str(tmp_path / folder), splits=["dev", "test"], holdout_pairs=7
-            )
+            hold_out(tmp_path / folder, pairs, block_size, splits=("dev", "test"), holdout_pairs=7)
         )
     assert results[0] == results[1]
     least = sorted(PAIRS, key=lambda pair: normalization.sentence_key(pair[0]))[:14]
@@ -45,10 +52,7 @@ def test_choice_does_not_depend_on_order_or_blocks(tmp_path: Path) -> None:
 
 
 def test_at_most_five_percent_are_held_out(tmp_path: Path) -> None:
-    blocks, reports = cleaned(tmp_path, PAIRS, 50)
-    chosen = holdout.choose_heldout_pairs(
-        blocks, reports, str(tmp_path), splits=["test"], holdout_pairs=1000
-    )
+    chosen = hold_out(tmp_path, PAIRS, 50, splits=("test",), holdout_pairs=1000)
     assert len(chosen["test"]) == 10
 
 
@@ -56,11 +60,8 @@ def choose(
     folder: Path, pairs: list[Pair], block_size: int, holdout_pairs: int = 20
 ) -> tuple[list[Pair], list[Pair]]:
     """Returns what is held out for dev and for test."""
-    blocks, reports = cleaned(folder, pairs, block_size)
-    splits = ["dev", "test"]
-    chosen = holdout.choose_heldout_pairs(
-        blocks, reports, str(folder), splits=splits, holdout_pairs=holdout_pairs
-    )
+    splits = ("dev", "test")
+    chosen = hold_out(folder, pairs, block_size, splits=splits, holdout_pairs=holdout_pairs)
     return chosen["dev"], chosen["test"]
 
 
@@ -104,8 +105,33 @@ def test_some_pairs_are_always_left_to_train_on(
 
 
 def test_held_out_pairs_become_raw_text_and_one_block(tmp_path: Path) -> None:
-    block = holdout.write_chosen("dev", PAIRS[:3], str(tmp_path), str(tmp_path))
+    block = heldout.write_chosen("dev", PAIRS[:3], str(tmp_path), str(tmp_path))
     assert read_clean_pairs(str(tmp_path), block.name) == PAIRS[:3]
-    source, target = holdout.text_paths("dev")
+    source, target = heldout.text_paths("dev")
     assert read_lines(tmp_path / source) == ["source 0", "source 1", "source 2"]
     assert read_lines(tmp_path / target) == ["target 0", "target 1", "target 2"]
+
+
+def test_what_training_must_not_see_is_a_file_of_sentences_and_given_pairs(tmp_path: Path) -> None:
+    hold_out(tmp_path, PAIRS, 60, splits=("test",), holdout_pairs=3)
+    dev = []
+    for side, line in (("source", " a dev\tline \n"), ("target", "its translation\n")):
+        (tmp_path / side).write_text(line)
+        dev.append(Span(str(tmp_path / side), 0, len(line), side, 1))
+    block = Block("dev", 0, 1, dev[0], dev[1])
+    report = CleanBlock(str(tmp_path), PreprocessConfig().rules, 0)(block)
+    choice = Choice(("test",), 3)
+    blocks = [Block("train", index, 60, dev[0], dev[1]) for index in range(4)]
+    candidates = merge_candidates(
+        [read_candidates(str(tmp_path), each) for each in blocks], choice.candidates
+    )
+    function = HoldOutPairs(choice, True, str(tmp_path), str(tmp_path / "final"), f"{tmp_path}/h")
+    totals = {"train": CleanReport(200, 0, {}), "dev": report}
+    result = function(
+        Inventory((), {}, {"train": 4, "dev": 1}), totals, candidates, [(block, report)]
+    )
+    least = sorted(PAIRS, key=lambda pair: normalization.sentence_key(pair[0]))[:3]
+    assert result.read() == {("a dev line", "its translation"), *(source for source, _ in least)}
+    assert read_lines(tmp_path / "final/dev/source.txt") == [" a dev\tline "]
+    assert (result.lines, result.blocks) == (204, 6)
+    assert result.counters["train"] == {"held_out": 3, "overlap_with_dev_or_test": -3}
