@@ -33,10 +33,10 @@ TRAIN = (
 )
 CHECKS = (
     "boto3",
-    "distributed",
     "flask-cors",
     "moto",
     "mypy",
+    "psutil",
     "py3langid",
     "pytest",
     "pytest-xdist",
@@ -94,7 +94,6 @@ setup(
         "train": [BOUNDS[name] for name in TRAIN],
         "gpu": [BOUNDS["tensorflow"].replace("tensorflow", "tensorflow[and-cuda]", 1)],
         # Engines and object stores: Beam's own extras.
-        "dask": [_beam("dask")],
         "gcp": [_beam("gcp")],
         "aws": [_beam("aws")],
         # Not in the lock: reads `--dataset=hf:…`, which no check and no other command needs.

@@ -105,7 +105,7 @@ class PreprocessConfig:
     )
     runner: str = setting(
         "DirectRunner",
-        "Beam runner: DirectRunner, which downloads nothing, DaskRunner, PortableRunner, "
+        "Beam runner: DirectRunner, which downloads nothing, PortableRunner, "
         "FlinkRunner, SparkRunner, DataflowRunner or a class's full name. Beam's own options "
         "(--project, --flink_master …) are given as Beam users give them.",
     )

@@ -1,26 +1,31 @@
-"""The stages, one file a verb, how they run, and the files that pass between them.
+"""The stages: Beam transforms, one file a verb, how they run, and the files that pass between them.
 
-A stage function (`CleanPairs`, `CountWords`, `EncodePairs`) takes a block and returns a report. It
-is free of Beam and picklable. `stage` runs it over blocks, `beam_pipeline` on an engine.
+`MakeDataset` is the whole; each verb can be used alone. A transform applies functions of
+`pipeline.blocks`, which are free of Beam: to every block, or once to what is known of all blocks.
 
-What a stage writes is named by the block and depends on the block alone, so any number of workers
-in any order leaves the same bytes. Files in the staging folder, `OUTPUT_DIR/.staging`; those of a
-run are in a folder named by the digest of its configuration and inputs:
+Text stays in files, because Python costs microseconds per element, and Beam's in-process runner
+holds every shuffle in memory. What crosses a shuffle is a block's address, a report, or a packed
+count. What a transform writes is named by the block and depends on the block alone, so any number
+of workers in any order leaves the same bytes. Files in the staging folder, `OUTPUT_DIR/.staging`;
+those of a run are in a folder named by the digest of its configuration:
 
 | file | content | written by | read by |
 |---|---|---|---|
-| raw/SPLIT-*.txt | text cut from unseekable inputs | corpora.blocks | CleanPairs, holdout |
-| RUN/key.json | all that decides the result | build.staging | build.staging |
-| RUN/pairs/BLOCK.tsv | clean pairs | CleanPairs, holdout | later stages, holdout, driver |
-| RUN/pairs/BLOCK.keys | 8 bytes a clean pair | CleanPairs | cleaning.deduplication |
-| RUN/pairs/BLOCK.repeats | a byte a clean pair: 1 repeats | cleaning.deduplication | later stages |
-| RUN/pairs/BLOCK.candidates | smallest sentence keys and rows | CleanPairs | holdout |
-| RUN/counts/BLOCK.SIDE.tsv | words and counts of a group of blocks | CountWords | driver |
-| RUN/pairs/BLOCK.json | `CleanReport` | stage | stage |
-| RUN/counts/BLOCK.json | `CountReport` | stage | stage |
-| RUN/encoded/BLOCK.json | `EncodeReport` | stage | stage |
-| RUN/*/BLOCK.error | message of a `UserError` | stage | stage |
-| RUN/final/… | shards, subwords, texts, manifest | EncodePairs, build | trainer |
+| raw/SPLIT-INPUT-*.txt | text cut from unseekable inputs | ReadBlocks | CleanPairs, HoldOut |
+| raw/SPLIT-INPUT.json | blocks of an input that no worker can read | build.driver | ReadBlocks |
+| RUN/key.json | configuration, names of inputs | build.staging | build.staging |
+| RUN/inputs.json | checksums of the inputs; work of others is deleted | ReadBlocks | ReadBlocks |
+| RUN/status.json | lines and blocks of each split | ReadBlocks | build.follow |
+| RUN/pairs/BLOCK.tsv | clean pairs | CleanPairs, HoldOut | all later stages |
+| RUN/pairs/BLOCK.keys | 12 bytes a clean pair: key and row, by key | CleanPairs | MarkDuplicates |
+| RUN/pairs/RANGE.repeats | rows that repeat a pair | MarkDuplicates | CountWords, EncodePairs |
+| RUN/pairs/BLOCK.candidates | smallest sentence keys, places | CleanPairs | HoldOut |
+| RUN/heldout.tsv | sentences and pairs held out of training | HoldOut | CountWords, EncodePairs |
+| RUN/counts/GROUP.SIDE.counts | words of a group of blocks, by hash | CountWords | CountWords |
+| RUN/counts/SIDES-RANGE.tsv | words of one range of hashes | CountWords | LearnSubwords |
+| RUN/done/VERB/BLOCK.json | report of a block or group | VERB | VERB, build.follow |
+| RUN/final/… | shards, subwords, texts, manifest | HoldOut and later stages | build.staging |
+| RUN/stop.json | a user's mistake, in place of a manifest | WriteManifest | build.driver |
 
 A report is written after all other files of its block: it marks the block as finished.
 """

@@ -1,4 +1,4 @@
-"""What single engines require of the options: a service, a binary, a partition size."""
+"""What single engines require of the options: a service, a binary."""
 
 import shutil
 import socket
@@ -13,7 +13,6 @@ from apache_beam.options.pipeline_options import (
 
 from pipeline.common.errors import UserError
 
-DASK = "DaskRunner"
 PRISM = "PrismRunner"
 _INSTALL_PRISM = "go install github.com/apache/beam/sdks/v2/go/cmd/prism@v"
 _SECONDS_TO_ANSWER = 10.0
@@ -30,19 +29,6 @@ def prepare(runner: str, options: PipelineOptions) -> None:
         _require_answer("--job_endpoint", endpoint)
     elif runner == PRISM:
         _find_prism(options)
-    if runner == DASK:
-        _prepare_dask(options)
-
-
-def _prepare_dask(options: PipelineOptions) -> None:
-    """Makes each block a task of its own (Dask's default is 128) and looks for the scheduler."""
-    from apache_beam.runners.dask.dask_runner import DaskOptions
-
-    dask = options.view_as(DaskOptions)
-    if not dask.npartitions:
-        dask.partition_size = dask.partition_size or 1
-    if dask.address:
-        _require_answer("--dask_client_address", dask.address)
 
 
 def _find_prism(options: PipelineOptions) -> None:

@@ -28,7 +28,6 @@ from pipeline.common.errors import TO_CONTINUE, UserError
 from pipeline.stages import beam_internals, engines, failed_jobs, worker
 
 DIRECT = "DirectRunner"
-_FULL_NAMES = {engines.DASK: "apache_beam.runners.dask.dask_runner.DaskRunner"}  # no short one
 _UNCHECKED = "--"  # before options that only a job service knows
 _PRISM_LOGGERS = ("PrismJobServer", "PrismRunner", "SdkWorker")  # its errors are raised too
 
@@ -96,9 +95,6 @@ def run_to_end(pipeline: beam.Pipeline) -> None:
             raise
         page = failed_jobs.dataflow_page(result.job_id(), pipeline.options)
         raise failed_jobs.explain(error, page) from error
-    finally:
-        if client := getattr(result, "client", None):  # Dask's, which Beam leaves open
-            client.close()
 
 
 @contextlib.contextmanager
@@ -131,11 +127,11 @@ def _exit_without_worker(reason: BaseException | None) -> NoReturn:
 
 def _load_runner(name: str) -> PipelineRunner:
     try:
-        return create_runner(_FULL_NAMES.get(name, name))
+        return create_runner(name)
     except ImportError as error:
         raise UserError(
             f"--runner={name} requires a library that is not installed ({error}): "
-            "pip install 'apache-beam[dask]' or 'apache-beam[gcp]'"
+            "pip install 'apache-beam[gcp]'"
         ) from error
     except (AttributeError, ValueError) as error:
         raise UserError(f"received --runner={name}: {error}") from error
@@ -145,8 +141,7 @@ def _quieten() -> None:
     """Silences informational messages of engines and stores, which would break a progress bar."""
     # Beam also raises the errors that it logs.
     logging.getLogger("apache_beam").setLevel(logging.CRITICAL)
-    for library in ("botocore", "distributed"):
-        logging.getLogger(library).setLevel(logging.WARNING)
+    logging.getLogger("botocore").setLevel(logging.WARNING)
     for handler in logging.getLogger().handlers:
         handler.addFilter(_is_important)
 

@@ -50,7 +50,7 @@ BEAM = {
     *("project", "region", "temp_location", "extra_package", "setup_file"),
     *("job_endpoint", "environment_type", "environment_config"),
     *("sdk_container_image", "sdk_location", "sdk_worker_parallelism"),
-    *("dask_client_address", "flink_master", "flink_version", "flink_job_server_jar"),
+    *("flink_master", "flink_version", "flink_job_server_jar"),
     *("parallelism", "prism_location", "spark_master_url"),
 }
 

@@ -26,7 +26,7 @@ from tests.integration.engines.services import children, wait_for
 _SECONDS = 600.0  # until the first block is encoded, on a busy machine
 _SECONDS_TO_NOTICE = 90.0  # in which a command that is alive writes a file
 _MOST_COMMANDS = 2
-_STAGE = "encoded"  # the folder of the reports of the stage in which a worker is killed
+_STAGE = "done/EncodePairs"  # the folder of the reports of the stage in which a worker is killed
 
 
 @dataclasses.dataclass(frozen=True)

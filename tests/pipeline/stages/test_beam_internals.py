@@ -20,14 +20,13 @@ from pipeline.stages import beam_internals, worker
 from tests.architecture.source import find_imports, read_modules
 
 GROUP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
-# What Beam documents for users. Runners are named by users, and Dask's defines options.
+# What Beam documents for users.
 DOCUMENTED = (
     "apache_beam",
     "apache_beam.metrics",
     "apache_beam.options.pipeline_options",
     "apache_beam.pvalue",
     "apache_beam.runners",
-    "apache_beam.runners.dask.dask_runner",
 )
 
 
