@@ -29,7 +29,7 @@ from pipeline.stages import beam_internals, engines, failed_jobs, worker
 
 DIRECT = "DirectRunner"
 _UNCHECKED = "--"  # before options that only a job service knows
-_PRISM_LOGGERS = ("PrismJobServer", "PrismRunner", "SdkWorker")  # its errors are raised too
+_PRISM_LOGGERS = ("PrismJobServer", "PrismRunner", "SdkWorker")
 
 
 def make_options(
@@ -147,9 +147,9 @@ def _quieten() -> None:
 
 
 def _is_important(record: logging.LogRecord) -> bool:
-    """Log filter: drops Beam's messages up to the level INFO, and all of Prism's."""
-    is_prism = record.name.startswith(_PRISM_LOGGERS)
-    return not is_prism and (record.levelno > logging.INFO or "apache_beam" not in record.pathname)
+    """Log filter: drops Beam's messages up to the level INFO, and errors that are raised too."""
+    is_raised = record.name.startswith(_PRISM_LOGGERS) or record.module == "portable_runner"
+    return not is_raised and (record.levelno > logging.INFO or "apache_beam" not in record.pathname)
 
 
 def _split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -1,3 +1,5 @@
+import io
+import logging
 import os
 import signal
 import socket
@@ -157,6 +159,22 @@ def test_a_failed_job_of_a_job_service_is_one_line() -> None:
     )
     with pytest.raises(UserError, match="^the job failed: OSError: .*'EncodePairs'.; running"):
         run_to_end(mock.Mock(run=lambda: result))
+
+
+def test_errors_that_beam_raises_are_not_logged_as_well() -> None:
+    printed = io.StringIO()
+    handler = logging.StreamHandler(printed)
+    logging.getLogger().addHandler(handler)
+    make_options("DirectRunner", 1, [], [])
+    try:
+        logging.getLogger("PrismJobServer").error("Bundle Failed")
+        place = "apache_beam/runners/portability/portable_runner.py"
+        lost = logging.LogRecord("root", logging.ERROR, place, 1, "worker lost", None, None)
+        logging.getLogger().handle(lost)
+        logging.error("of somebody else")
+    finally:
+        logging.getLogger().removeHandler(handler)
+    assert printed.getvalue() == "of somebody else\n"
 
 
 def test_an_interrupt_cancels_the_job_on_its_engine() -> None:
