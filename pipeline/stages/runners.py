@@ -12,7 +12,7 @@ import re
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import (
@@ -80,7 +80,7 @@ def run_to_end(pipeline: beam.Pipeline) -> None:
         FailedJobError: a job failed, or the engine lost a worker and gave up.
     """
     with _noticing_dead_workers(), signals.exiting_at_once(f"interrupted; {TO_CONTINUE}"):
-        result = pipeline.run()
+        result = _submit(pipeline)
     try:
         with signals.raising_interrupts():
             result.wait_until_finish()
@@ -95,6 +95,20 @@ def run_to_end(pipeline: beam.Pipeline) -> None:
             raise
         page = failed_jobs.dataflow_page(result.job_id(), pipeline.options)
         raise failed_jobs.explain(error, page) from error
+
+
+def _submit(pipeline: beam.Pipeline) -> Any:
+    """Runs a pipeline; returns its result, which a remote engine gives at once.
+
+    Raises:
+        UserError: Beam cannot download the job server of Flink or Spark.
+    """
+    try:
+        return pipeline.run()
+    except RuntimeError as error:
+        if not str(error).startswith("Unable to fetch remote job server jar"):
+            raise
+        raise UserError(f"{error}, or start a job server and give --job_endpoint") from error
 
 
 @contextlib.contextmanager

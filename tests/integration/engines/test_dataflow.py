@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from apache_beam.internal import pickler
 from apache_beam.options import pipeline_options
-from apache_beam.portability import common_urns
+from apache_beam.portability import common_urns, python_urns
 from apache_beam.portability.api import beam_runner_api_pb2
 
 from pipeline.blocks.inventory import InputTask
@@ -55,8 +55,9 @@ def worker_functions(job: beam_runner_api_pb2.Pipeline) -> list[str]:
     for transform in job.components.transforms.values():
         if transform.spec.urn == common_urns.primitives.PAR_DO.urn:
             payload = beam_runner_api_pb2.ParDoPayload.FromString(transform.spec.payload)
-            pickler.loads(payload.do_fn.payload)
-            names.append(transform.unique_name)
+            if payload.do_fn.urn == python_urns.PICKLED_DOFN_INFO:
+                pickler.loads(payload.do_fn.payload)
+                names.append(transform.unique_name)
     return names
 
 

@@ -161,6 +161,12 @@ def test_a_failed_job_of_a_job_service_is_one_line() -> None:
         run_to_end(mock.Mock(run=lambda: result))
 
 
+def test_a_job_server_that_cannot_be_downloaded_is_one_line() -> None:
+    problem = "Unable to fetch remote job server jar at https://x/y.jar: refused. Stage it at z"
+    with pytest.raises(UserError, match="^Unable to fetch .* at z, or start a job server"):
+        run_to_end(mock.Mock(run=mock.Mock(side_effect=RuntimeError(problem))))
+
+
 def test_errors_that_beam_raises_are_not_logged_as_well() -> None:
     printed = io.StringIO()
     handler = logging.StreamHandler(printed)
