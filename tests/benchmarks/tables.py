@@ -10,9 +10,11 @@ configs/results. A table without records names the command that makes one.
 import argparse
 import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from tests.benchmarks import (
     host_tables,
+    layer_tables,
     optimisation_tables,
     projection_tables,
     quality_tables,
@@ -48,6 +50,9 @@ def main() -> None:
         if new != old:
             path.write_text(new, encoding="utf-8")
             print(f"written: {name}")
+    for path, draw in FILES.items():
+        if drawing := draw():
+            path.write_text(drawing, encoding="utf-8")
 
 
 def fill(document: str) -> str:
@@ -87,6 +92,8 @@ TABLES: Mapping[str, Callable[[], str]] = {
         projection_tables.projection_check,
         projection_tables.projection_changes,
         projection_tables.memory,
+        layer_tables.layer_types,
+        layer_tables.crossings,
         speed_tables.readme_training,
         speed_tables.readme_decoding,
         training_results.summary,
@@ -94,6 +101,9 @@ TABLES: Mapping[str, Callable[[], str]] = {
         training_results.results_in_full,
     )
 }
+
+# Drawings by the file that holds them.
+FILES: Mapping[Path, Callable[[], str]] = {layer_tables.PLOT: layer_tables.plot}
 
 if __name__ == "__main__":
     main()
