@@ -26,7 +26,11 @@ def test_window_attention_is_that_of_the_mask(length: int, size: int) -> None:
     layer.build()
     x = np.random.default_rng(length).normal(size=(1, length, 12)).astype("float32")
     expected = layer(x, x, attention_mask=window_mask(length, size))
-    received = attend_within_window(layer, tf.constant(x), size)
+    signature = [tf.TensorSpec((1, None, 12))]
+    attend = tf.function(
+        lambda x: attend_within_window(layer, x, size), input_signature=signature, autograph=False
+    )
+    received = attend(x)
     np.testing.assert_allclose(received, ops.convert_to_numpy(expected), atol=1e-5)
 
 
@@ -53,8 +57,11 @@ def test_operations_are_those_of_the_graph(name: str, length: int) -> None:
 
 
 def count_operations(graph: tf.Graph) -> float:
-    """Adds up products and convolutions, those of the body of a loop once."""
-    return sum(map(_count, _graphs(graph).values()))
+    """Adds up products and convolutions, of the graph or of the body of its loop.
+
+    Before its loop, Keras makes a step whose result nothing uses.
+    """
+    return max(map(_count, _graphs(graph).values()))
 
 
 def _graphs(graph: tf.Graph, name: str = "") -> dict[str, tf.Graph]:

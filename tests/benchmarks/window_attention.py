@@ -33,7 +33,9 @@ def attend_within_window(layer: MultiHeadAttention, x: Any, size: int) -> Any:
     near = (ops.abs(queries - keys) <= reach) & (keys >= 0) & (keys < length)
     mask = near | (queries >= length)  # padding may attend to anything
     heads, _ = scaled_dot_product_attention(query, key, value, mask)  # [blocks, H, block, K]
-    heads = ops.reshape(ops.transpose(heads, (0, 2, 1, 3)), (1, blocks * block, -1))
+    heads = ops.reshape(
+        ops.transpose(heads, (0, 2, 1, 3)), (1, blocks * block, layer.concatenated_dim)
+    )
     return layer.output_projection(heads[:, :length])
 
 
