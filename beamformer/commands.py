@@ -19,6 +19,7 @@ MODULES = {
     "beamformer-preprocess": "pipeline.preprocess",
     "beamformer-report": "trainer.report",
     "beamformer-score": "trainer.score",
+    "beamformer-table2": "trainer.table2",
     "beamformer-table3": "trainer.table3",
     "beamformer-train": "trainer.task",
     "beamformer-translate": "trainer.translate",

@@ -20,6 +20,7 @@ ENTRY_POINTS = frozenset(
         "trainer.score",
         "trainer.translate",
         "trainer.export",
+        "trainer.table2",
         "trainer.table3",
     }
 )

@@ -1,6 +1,7 @@
 """What Table 1 is measured with is what it says."""
 
 from pathlib import Path
+from typing import Any
 
 import keras
 import numpy as np
@@ -50,9 +51,13 @@ def test_the_longest_path_is_that_of_reachability(name: str, length: int) -> Non
     ("name", "length"), [("self-attention", 24), ("convolutional", 24), ("recurrent", 1)]
 )
 def test_operations_are_those_of_the_graph(name: str, length: int) -> None:
-    layer = layer_types.make_layers()[name].python_function
+    layer: Any = layer_types.make_layers()[name]
     shape = (1, length, layer_types.MODEL_DIM)
-    graph = tf.function(layer, autograph=False).get_concrete_function(tf.TensorSpec(shape)).graph
+    graph = (
+        tf.function(layer.python_function, autograph=False)
+        .get_concrete_function(tf.TensorSpec(shape))
+        .graph
+    )
     assert count_operations(graph) == LAYER_TYPES[name].operations(length)
 
 

@@ -14,8 +14,6 @@ import itertools
 import json
 import os
 import queue
-import subprocess
-import sys
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +22,8 @@ from typing import Any
 
 from pipeline.common.tables import format_table
 from tests.benchmarks.record import output_flag, write_record
-from tests.benchmarks.workload import as_flags, preprocess
+from tests.benchmarks.runs import evaluate, train
+from tests.benchmarks.workload import preprocess
 
 Flags = Mapping[str, object]
 
@@ -120,9 +119,10 @@ def main() -> None:
         os.sched_setaffinity(0, shares.get())
 
     def measure(rows: list[Row]) -> None:
-        train(rows[0], arguments.work_dir)
+        train_row(rows[0], arguments.work_dir)
         for row in rows:
-            results.add(row, evaluate(row, arguments.work_dir))
+            run_dir = arguments.work_dir / "runs" / row.run
+            results.add(row, evaluate(run_dir, "dev", "test", **row.evaluation))
 
     with ThreadPoolExecutor(arguments.at_once, initializer=pin) as pool:
         for _ in pool.map(measure, runs.values()):
@@ -163,28 +163,14 @@ class Results:
         return "\n".join(format_table(lines))
 
 
-def train(row: Row, work_dir: Path) -> None:
+def train_row(row: Row, work_dir: Path) -> None:
     """Trains the run of a row, or resumes it."""
-    flags = {
-        **row.flags(),
+    places = {
         "dataset_dir": work_dir / "data" / row.dataset,
         "run_dir": work_dir / "runs" / row.run,
         "train_steps": row.updates,
     }
-    _run("trainer.task", {"flagfile": "configs/multi30k.flags", **flags})
-
-
-def evaluate(row: Row, work_dir: Path) -> dict[str, Any]:
-    """Returns a row's scores on dev and test, as trainer.evaluate writes them."""
-    run_dir = work_dir / "runs" / row.run
-    _run(
-        "trainer.evaluate",
-        {"run_dir": run_dir, "split": "dev,test", "resamples": 0, **row.evaluation},
-    )
-    return {
-        split: json.loads((run_dir / f"evaluation-{split}.json").read_text())
-        for split in ("dev", "test")
-    }
+    train("configs/multi30k.flags", {**row.flags(), **places})
 
 
 def _flags(row: Row) -> dict[str, Any]:
@@ -194,14 +180,6 @@ def _flags(row: Row) -> dict[str, Any]:
 
 def _name(flags: Flags) -> str:
     return ",".join(itertools.starmap("{}={}".format, flags.items()))
-
-
-def _run(module: str, flags: Flags) -> None:
-    command = [sys.executable, "-m", module, *as_flags(flags)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        print(f"{' '.join(command)} failed:\n{done.stderr}", file=sys.stderr, flush=True)
-        raise SystemExit(done.returncode)
 
 
 if __name__ == "__main__":

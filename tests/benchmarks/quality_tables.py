@@ -2,11 +2,24 @@
 
 from collections.abc import Iterator
 
-from tests.benchmarks.record import Record
+from tests.benchmarks.record import ROOT, Record
 from tests.benchmarks.record_tables import (
     Row,
     from_records,
+    markdown,
     records_of,
+)
+from tests.benchmarks.table3_small import small_rows
+from trainer.paper.system_table import read_our_rows, system_lines
+
+_RESULT = "--output=tests/benchmarks/results"
+_TABLE3_SMALL = (
+    "python -m tests.benchmarks.table3_small --work_dir=runs/table3_small "
+    f"{_RESULT}/table3_small.json"
+)
+_EXTRAPOLATION = (
+    "python -m tests.benchmarks.extrapolation --work_dir=runs/extrapolation "
+    f"{_RESULT}/extrapolation.json"
 )
 
 _PARSING = {
@@ -49,6 +62,60 @@ def parsers() -> str:
     header = ["parser", *_PARSING.values(), "p (F1 against the first)", "sentences", "record"]
     command = "python -m tests.benchmarks.parsers --help"
     return from_records("parsers", header, _parser_rows, command)
+
+
+def table_2() -> str:
+    """Returns Table 2: the paper's rows, then ours."""
+    header, *rows = system_lines(read_our_rows(str(ROOT / "configs" / "results")))
+    return markdown(header, rows)
+
+
+def table3_small() -> str:
+    """Returns Table 3 in small: the paper's figures, and ours."""
+    header = [
+        "",
+        "row",
+        "PPL, paper",
+        "BLEU, paper",
+        "PPL",
+        "accuracy",
+        "BLEU",
+        "minutes",
+        "record",
+    ]
+    return from_records("table3_small", header, _small_rows, _TABLE3_SMALL)
+
+
+def extrapolation() -> str:
+    """Returns BLEU by the length of the source, beyond that of training."""
+    records = records_of("extrapolation")
+    bins = next(iter(records[0]["results"].values())) if records else []
+    columns = [f"up to {b['longest']} subwords: {b['sentences']} sentences" for b in bins]
+    header = ["positions", *columns, "record"]
+    return from_records("extrapolation", header, _extrapolation_rows, _EXTRAPOLATION)
+
+
+def _small_rows(record: Record) -> Iterator[Row]:
+    link = f"[{record['commit']}](../tests/benchmarks/results/{record['file']})"
+    for row in small_rows():
+        if scores := record["results"].get(row.name):
+            yield [
+                row.paper.group,
+                row.name,
+                f"{row.paper.perplexity:.2f}",
+                f"{row.paper.bleu:.1f}",
+                f"{scores['perplexity']:.3f}",
+                f"{scores['accuracy']:.1%}",
+                f"{scores['bleu']:.2f}",
+                f"{scores['train_seconds'] / 60:.0f}",
+                link,
+            ]
+
+
+def _extrapolation_rows(record: Record) -> Iterator[Row]:
+    link = f"[{record['commit']}](../tests/benchmarks/results/{record['file']})"
+    for name, bins in record["results"].items():
+        yield [name, *(f"{b['bleu']:.1f} ({b['ratio']:.0%})" for b in bins), link]
 
 
 def _agreement_rows(record: Record) -> Iterator[Row]:

@@ -1,4 +1,4 @@
-"""Results reported in the paper, to compare with ours (Tables 2 and 3, §6.1)."""
+"""Results reported in the paper, to compare with ours (Tables 2 and 3, §6.1, §6.2)."""
 
 from typing import NamedTuple
 
@@ -53,6 +53,35 @@ TABLE_3 = (
     _variation("D", "d_label_smoothing_0.2", 5.47, 25.7),
     _variation("E", "e_learned_positions", 4.92, 25.7),
     PaperRow("big", "configs/big.flags", 4.33, 26.4, 213, 84, 2.3e19),
+)
+
+
+class SystemRow(NamedTuple):
+    """A row of Table 2: BLEU on newstest2014 and training operations; None where there is none.
+
+    name: of the system.
+    bleu_en_de, bleu_en_fr: the paper's tokenised BLEU.
+    flops_en_de, flops_en_fr: floating-point operations of the whole training.
+    """
+
+    name: str
+    bleu_en_de: float | None = None
+    bleu_en_fr: float | None = None
+    flops_en_de: float | None = None
+    flops_en_fr: float | None = None
+
+
+TABLE_2 = (
+    SystemRow("ByteNet", 23.75),
+    SystemRow("Deep-Att + PosUnk", None, 39.2, None, 1.0e20),
+    SystemRow("GNMT + RL", 24.6, 39.92, 2.3e19, 1.4e20),
+    SystemRow("ConvS2S", 25.16, 40.46, 9.6e18, 1.5e20),
+    SystemRow("MoE", 26.03, 40.56, 2.0e19, 1.2e20),
+    SystemRow("Deep-Att + PosUnk, ensemble", None, 40.4, None, 8.0e20),
+    SystemRow("GNMT + RL, ensemble", 26.30, 41.16, 1.8e20, 1.1e21),
+    SystemRow("ConvS2S, ensemble", 26.36, 41.29, 7.7e19, 1.2e21),
+    SystemRow("Transformer, base", 27.3, 38.1, 3.3e18),
+    SystemRow("Transformer, big", 28.4, 41.8, 2.3e19),
 )
 
 _GPUS = 8

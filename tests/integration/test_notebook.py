@@ -1,0 +1,44 @@
+"""The notebook runs from end to end, and its file holds the outputs of a run."""
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.architecture.source import ROOT
+from tests.helpers.notebook import execute, read
+
+PATH = ROOT / "notebooks" / "attention_is_all_you_need.ipynb"
+TINY = {"UPDATES = 300": "UPDATES = 4", "num_layers=2": "num_layers=1", "2048": "512"}
+
+
+@pytest.mark.heavy
+def test_every_cell_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    notebook = read(PATH)
+    for cell, outputs in execute(notebook, TINY):
+        kinds = [sorted(output.get("data", {"stream": []})) for output in outputs]
+        kept = [sorted(output.get("data", {"stream": []})) for output in cell["outputs"]]
+        assert kinds == kept, cell["source"]
+
+
+def test_outputs_with_pictures_are_kept_in_a_small_file() -> None:
+    cells = [cell for cell in read(PATH)["cells"] if cell["cell_type"] == "code"]
+    assert [cell["execution_count"] for cell in cells] == [*range(1, len(cells) + 1)]
+    assert PATH.stat().st_size < 2**20
+    outputs = [output for cell in cells for output in cell["outputs"]]
+    svgs = [output["data"]["image/svg+xml"] for output in outputs if "svg" in str(output)[:400]]
+    assert len(svgs) >= 15
+    for svg in svgs:
+        ElementTree.fromstring("".join(svg))
+
+
+def test_comparisons_by_hand_agree() -> None:
+    text = PATH.read_text(encoding="utf-8")
+    assert text.count("'the same'") + text.count("the same\\n") >= 7
+    assert "Error" not in text
+
+
+def test_text_that_is_not_there_is_not_replaced() -> None:
+    with pytest.raises(ValueError, match="nowhere"):
+        list(execute(read(PATH), {"nowhere": ""}))
