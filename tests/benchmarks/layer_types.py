@@ -92,6 +92,7 @@ def main() -> None:
     output_flag(parser, "layer_types")
     arguments = parser.parse_args()
     os.environ["TF_NUM_INTRAOP_THREADS"] = os.environ["TF_NUM_INTEROP_THREADS"] = "1"
+    os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"  # its allocator keeps what is freed
     start_tensorflow()
     layers = make_layers()
     lengths = [length for length in LENGTHS if length <= arguments.longest]
