@@ -35,12 +35,12 @@ def format_help(flag_values: flags.FlagValues) -> str:
     main = sys.modules["__main__"]
     docstring = inspect.cleandoc(main.__doc__ or "")
     module = getattr(main.__spec__, "name", None) if getattr(main, "__spec__", None) else None
-    command = f"python -m {module}" if module else f"python {os.path.basename(sys.argv[0])}"
+    started = f"-m {module.removesuffix('.__main__')}" if module else os.path.basename(sys.argv[0])
     groups = [
         "\n".join([title.removeprefix(_GROUP), *map(_format_flag, group)])
         for title, group in _groups(flag_values).items()
     ]
-    usage = f"Usage: {command} [--flag=value …] [--flagfile=FILE]"
+    usage = f"Usage: python {started} [--flag=value …] [--flagfile=FILE]"
     return "\n\n".join([docstring, usage, *groups, _CLOSING])
 
 
