@@ -153,7 +153,7 @@ def measure(layer: Callable[[Any], Any], name: str, length: int, rounds: int) ->
 
 
 def peak_bytes(function: Callable[[], Any]) -> int:
-    """Returns what a call adds to the resident memory of this process at its peak (Linux, glibc)."""
+    """Returns what a call adds to the peak of this process's resident memory (Linux, glibc)."""
     ctypes.CDLL(None).malloc_trim(0)  # returns what earlier calls have freed
     Path("/proc/self/clear_refs").write_text("5")  # the peak starts from what is resident now
     before = _resident("VmRSS")

@@ -1,4 +1,4 @@
-"""The figures of the page, drawn from what our functions compute."""
+"""The figures of the page, drawn from what our functions compute, and the paper's tables."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -14,7 +14,10 @@ from model.masks import causal_mask, number_sentences, sentence_mask, window_mas
 from model.positions import SinusoidalPositions
 from trainer.pages.charts import Axis, Curve, line_chart
 from trainer.pages.diagrams import heat_map
+from trainer.pages.html import table
 from trainer.paper import architecture
+from trainer.paper.results import TABLE_3
+from trainer.paper.system_table import system_lines
 from trainer.training.learning_rate import learning_rate
 from trainer.training.loss import cross_entropy, smoothing_mass
 
@@ -147,6 +150,19 @@ def smoothing() -> str:
     )
 
 
+def table_2() -> str:
+    """Returns Table 2."""
+    header, *rows = system_lines(())
+    return table(header, rows, classes="numbers")
+
+
+def table_3() -> str:
+    """Returns Table 3 with the flagfile of each row."""
+    header = ["row", "flagfile", "perplexity", "BLEU", "parameters, M"]
+    rows = ((row.group, row.flagfile, row.perplexity, row.bleu, row.parameters) for row in TABLE_3)
+    return table(header, rows)
+
+
 def _token_loss(probability: float, mass: float) -> float:
     """Returns the loss where the right subword has a probability and the others share the rest."""
     logits = np.full((1, 1, _SUBWORDS), math.log((1 - probability) / (_SUBWORDS - 1)), "float32")
@@ -176,4 +192,6 @@ _FIGURES: dict[str, Callable[[], str]] = {
     "windows": windows,
     "learning_rate": rates,
     "smoothing": smoothing,
+    "table_2": table_2,
+    "table_3": table_3,
 }

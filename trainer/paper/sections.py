@@ -306,6 +306,7 @@ RESULTS = (
             "Length counts the end symbol, as in Tensor2Tensor.",
             "sacreBLEU is reported beside the paper's tokenised BLEU.",
         ),
+        "table_2",
     ),
     Section(
         "6.2",
@@ -320,6 +321,7 @@ RESULTS = (
             f"{_MODEL}/test_parameters.py::test_every_row_of_table_3_builds_and_runs",
         ),
         "Parameter counts beside the paper's.",
+        figure="table_3",
     ),
     Section(
         "6.3",
