@@ -26,6 +26,7 @@ MODEL_DIM, NUM_HEADS = 512, 8
 WINDOW, KERNEL = 65, 3  # r and k of Table 1
 LENGTHS = tuple(2**power for power in range(4, 13))
 LONG = 512  # exponents are fitted from this length on
+_ARENA_MAX = -8  # M_ARENA_MAX of malloc.h
 
 
 class LayerType(NamedTuple):
@@ -93,6 +94,7 @@ def main() -> None:
     arguments = parser.parse_args()
     os.environ["TF_NUM_INTRAOP_THREADS"] = os.environ["TF_NUM_INTEROP_THREADS"] = "1"
     os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"  # its allocator keeps what is freed
+    ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)  # `malloc_trim` trims the end of the first arena alone
     start_tensorflow()
     layers = make_layers()
     lengths = [length for length in LENGTHS if length <= arguments.longest]
