@@ -10,7 +10,7 @@ _DRAWING = re.compile(r'<svg viewBox="0 0 ([\d.]+) ([\d.]+)"[^>]*>(.*?)</svg>', 
 _LEGEND = re.compile(r'<span class="(curve-\d)">(.*?) <output>')
 _POINTS = re.compile(r' data-points="[^"]*"')  # for a page's script
 _CAPTION, _ENTRY, _WIDTH = 24, 18, 380  # pixels: heights, and the least width
-_RULES = (".chart ", ".diagram ", ".curve-")
+_RULES = re.compile(r"\.(curve-|(chart|diagram) [^{])")  # not of the frame around a figure
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -66,5 +66,5 @@ def _style() -> str:
     """Returns the colours, light and dark, and the rules for figures, of the pages' style."""
     text = (resources.files("trainer.pages") / "style.css").read_text("utf-8")
     colours, _, rules = text.partition("* {")
-    chosen = [line for line in rules.splitlines() if line.startswith(_RULES)]
+    chosen = [line for line in rules.splitlines() if _RULES.match(line)]
     return "\n".join([colours + "text { font-family: system-ui, sans-serif; }", *chosen, ""])

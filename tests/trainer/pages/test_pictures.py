@@ -16,6 +16,8 @@ def test_every_figure_becomes_a_file_with_its_caption() -> None:
     assert [root.get("class") for root in (chart, mask)] == ["chart", "diagram"]
     assert chart.findtext(f"{SVG}text") == "Loss, nats"
     assert mask.findtext(f"{SVG}text") == "Mask, a row is a query"
+    assert ".chart text {" in (chart.findtext(f"{SVG}style") or "")
+    assert ".chart {" not in (chart.findtext(f"{SVG}style") or "")
     assert "--curve-0" in (chart.findtext(f"{SVG}style") or "")
     assert "prefers-color-scheme: dark" in (mask.findtext(f"{SVG}style") or "")
 
