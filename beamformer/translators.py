@@ -9,7 +9,7 @@ from beamformer.arguments import check_names, make_config, override_config
 from beamformer.evaluations import Evaluation
 from beamformer.pages import AttentionPage
 from beamformer.session import as_guest, start
-from model.config import SearchConfig
+from model.config import AlignmentConfig, SearchConfig
 from pipeline.common.errors import UserError
 from trainer.evaluation.driver import EvaluationConfig, evaluate_run, write_evaluation
 from trainer.exporters.result import read_languages
@@ -18,10 +18,13 @@ from trainer.runs.run_directory import Run, load_run
 from trainer.runs.trained_model import TrainedModels
 
 if TYPE_CHECKING:
-    from trainer.inference.batching import Translate, Translation
+    from trainer.inference.batching import Translate
     from trainer.inference.scoring import ScoredPair
+    from trainer.inference.translations import Translation
     from trainer.inference.translator import Translator
     from trainer.runs.checkpoint_files import Checkpoint
+
+_DEFAULT_ALIGNMENT = AlignmentConfig()
 
 
 def load(path: str | os.PathLike[str], **settings: Any) -> "TrainedTranslator | ExportedTranslator":
@@ -29,8 +32,9 @@ def load(path: str | os.PathLike[str], **settings: Any) -> "TrainedTranslator | 
 
     Args:
         path: the directory; of a SavedModel also a URL.
-        settings: for a run, `checkpoint` and `ensemble`, and the fields of `SearchConfig`, whose
-            defaults are the run's own. A SavedModel takes none: its search is fixed.
+        settings: for a run, `checkpoint`, `ensemble`, `alignment_layer` and the fields of
+            `SearchConfig`, whose defaults are the run's own. A SavedModel takes none: its search is
+            fixed.
 
     Raises:
         UserError: there is no such model, or an argument cannot be used.
@@ -48,10 +52,11 @@ def load(path: str | os.PathLike[str], **settings: Any) -> "TrainedTranslator | 
 
 def load_trained(run_dir: str, settings: Mapping[str, Any]) -> "TrainedTranslator":
     """Loads a run directory; see `load`."""
-    check_names(settings, TrainedModels, SearchConfig)
+    check_names(settings, TrainedModels, SearchConfig, AlignmentConfig)
     models = make_config(TrainedModels, {**settings, "run_dir": run_dir})
     run = load_run(models.run_dir)
-    return TrainedTranslator(run, models, override_config(run.search, settings))
+    alignment = make_config(AlignmentConfig, settings)
+    return TrainedTranslator(run, models, override_config(run.search, settings), alignment)
 
 
 class TrainedTranslator:
@@ -63,17 +68,27 @@ class TrainedTranslator:
         search: how it translates.
     """
 
-    def __init__(self, run: Run, models: TrainedModels, search: SearchConfig) -> None:
+    def __init__(
+        self,
+        run: Run,
+        models: TrainedModels,
+        search: SearchConfig,
+        alignment: AlignmentConfig = _DEFAULT_ALIGNMENT,
+    ) -> None:
         """Loads the weights."""
         self.run = run
         self.models = models
         self.search = search
         start(for_search=True)
+        from trainer.inference.aligning_translator import AligningTranslator
         from trainer.inference.translator import load_translator
 
         self._translator: Translator
         self._checkpoint: Checkpoint
-        self._translator, self._checkpoint = load_translator(run, models, search)
+        self._translator, self._checkpoint = load_translator(
+            run, models, search, alignment=alignment
+        )
+        self._aligning = AligningTranslator(self._translator)
 
     def __repr__(self) -> str:
         data = self.run.data
@@ -83,21 +98,28 @@ class TrainedTranslator:
         )
 
     def translate(
-        self, sentences: Sequence[str], prefixes: Sequence[str] | None = None
+        self,
+        sentences: Sequence[str],
+        prefixes: Sequence[str] | None = None,
+        *,
+        alignments: bool = False,
     ) -> "list[Translation]":
         """Translates any number of sentences.
 
         Args:
             sentences: the source sentences.
             prefixes: the beginning of each translation.
+            alignments: whether to align words; not with prefixes.
 
         Returns:
             A translation of each, with `text`, `score` (log-probability in nats divided by the
-            length penalty) and, with n_best above 1, `n_best`.
+            length penalty) and, with n_best above 1, `n_best`. Aligned ones have `alignment`, the
+            links of words, source then target, and `word_confidence`, the probability of each word.
         """
         from trainer.inference.batching import translate_all
 
-        translator = self._translator
+        _check_alignments(prefixes, alignments)
+        translator = self._aligning if alignments else self._translator
         if prefixes is None:
             one = self.search.n_best == 1
             translate = translator.translate if one else translator.translate_nbest
@@ -108,7 +130,7 @@ class TrainedTranslator:
                 "translation with a prefix is one alone"
             )
         texts = _check_pairs(sentences, prefixes)
-        return translate_all(translator.translate_with_prefix, *texts)
+        return translate_all(self._translator.translate_with_prefix, *texts)
 
     def translate_text(self, text: str) -> str:
         """Translates running text, sentence by sentence; requires `.[sentences]`.
@@ -181,12 +203,19 @@ class ExportedTranslator:
         return f"<{type(self).__name__} {self.directory}>"
 
     def translate(
-        self, sentences: Sequence[str], prefixes: Sequence[str] | None = None
+        self,
+        sentences: Sequence[str],
+        prefixes: Sequence[str] | None = None,
+        *,
+        alignments: bool = False,
     ) -> "list[Translation]":
         """Translates any number of sentences; see `TrainedTranslator.translate`."""
-        from trainer.exporters.saved_model import WITH_PREFIX
+        from trainer.exporters.saved_model import WITH_ALIGNMENTS, WITH_PREFIX
         from trainer.inference.batching import translate_all
 
+        _check_alignments(prefixes, alignments)
+        if alignments:
+            return translate_all(self._signature(WITH_ALIGNMENTS), _texts(sentences))
         if prefixes is None:
             return translate_all(self._translate, _texts(sentences))
         return translate_all(self._signature(WITH_PREFIX), *_check_pairs(sentences, prefixes))
@@ -226,6 +255,14 @@ def _translate_text(translate: "Translate", text: str, languages: tuple[str, str
     source, target = languages
     document = translate_documents(translate, load_splitter(source), target)
     return "\n".join(line.text for line in translate_all(document, text.split("\n")))
+
+
+def _check_alignments(prefixes: Sequence[str] | None, alignments: bool) -> None:
+    if alignments and prefixes is not None:
+        raise UserError(
+            "received --alignments=True and prefixes: expected one of them; what follows a prefix "
+            "is not aligned"
+        )
 
 
 def _texts(sentences: Sequence[str]) -> list[str]:

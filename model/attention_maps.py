@@ -39,7 +39,7 @@ def attention_maps(transformer: Transformer, source: Tensor, target: Tensor) -> 
     with contextlib.ExitStack() as stack:
 
         def observe(layers: Iterable[MultiHeadAttention]) -> list[list[Tensor]]:
-            return [stack.enter_context(_observed(layer)) for layer in layers]
+            return [stack.enter_context(observe_attention(layer)) for layer in layers]
 
         observed = AttentionMaps(
             encoder=observe(layer.self_attention for layer in encoder),
@@ -51,7 +51,7 @@ def attention_maps(transformer: Transformer, source: Tensor, target: Tensor) -> 
 
 
 @contextlib.contextmanager
-def _observed(layer: MultiHeadAttention) -> Iterator[list[Tensor]]:
+def observe_attention(layer: MultiHeadAttention) -> Iterator[list[Tensor]]:
     """Collects the attention weights of every call of the layer within the context."""
     weights: list[Tensor] = []
     layer.weights_observer = weights.append

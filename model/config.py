@@ -219,3 +219,21 @@ class SearchConfig:
             "a temperature above 0, for sampling; or neither top_k nor top_p",
             as_flags(self, "top_k", "top_p", "temperature"),
         )
+
+
+@dataclasses.dataclass(frozen=True)
+class AlignmentConfig:
+    """Alignment of words by the decoder's attention to the source.
+
+    Raises:
+        ValueError: if a value is out of range.
+    """
+
+    alignment_layer: int = setting(
+        0,
+        "Decoder layer, from 1, whose attention aligns words, as the mean of its heads; 0 for the "
+        "last but one.",
+    )
+
+    def __post_init__(self) -> None:
+        require_range(self, "alignment_layer", at_least=0)

@@ -5,7 +5,7 @@
 The page opens in any browser, without a network.
 """
 
-from model.config import SearchConfig
+from model.config import AlignmentConfig, SearchConfig
 from pipeline.common import cli
 from trainer.pages.driver import AttentionConfig, write_attention_page
 from trainer.runs.run_directory import load_run
@@ -18,10 +18,11 @@ def main(_: list[str]) -> None:
     config = cli.config_from_flags(AttentionConfig)
     run = load_run(model.run_dir)
     search = cli.override_from_flags(run.search)
-    print(f"written: {write_attention_page(run, model, search, config)}")
+    alignment = cli.config_from_flags(AlignmentConfig)
+    print(f"written: {write_attention_page(run, model, search, config, alignment=alignment)}")
 
 
 if __name__ == "__main__":
-    for config in (TrainedModel, AttentionConfig, SearchConfig):
+    for config in (TrainedModel, AttentionConfig, SearchConfig, AlignmentConfig):
         cli.define_flags(config)
     cli.run(main)

@@ -5,11 +5,12 @@
 
 The signature serving_default of a SavedModel takes `text`, string [batch], and gives `translation`,
 string [batch], and `score`, float32 [batch]; the others are translate_nbest, translate_with_prefix,
-score and translate_ids. It contains its subwords: loading it requires only TensorFlow and the
-TensorFlow Text ops, which TF Serving links. export.json in the directory says what was exported.
+translate_with_alignments, score and translate_ids. It contains its subwords: loading it requires
+only TensorFlow and the TensorFlow Text ops, which TF Serving links. export.json in the directory
+says what was exported.
 """
 
-from model.config import SearchConfig
+from model.config import AlignmentConfig, SearchConfig
 from pipeline.common import cli
 from trainer.exporters.driver import ExportConfig, export_run
 from trainer.exporters.result import format_result
@@ -24,10 +25,11 @@ def main(_: list[str]) -> None:
     config.check_models(models)
     run = load_run(models.run_dir)
     search = cli.override_from_flags(run.search)
-    print(format_result(export_run(run, models, search, config)))
+    alignment = cli.config_from_flags(AlignmentConfig)
+    print(format_result(export_run(run, models, search, config, alignment=alignment)))
 
 
 if __name__ == "__main__":
-    for config in (TrainedModels, ExportConfig, SearchConfig):
+    for config in (TrainedModels, ExportConfig, SearchConfig, AlignmentConfig):
         cli.define_flags(config)
     cli.run(main)

@@ -11,16 +11,17 @@ r"""Translates text, one sentence per line, with a run or with an exported Saved
 
 Line n of the output translates line n of the input; with --n_best=N it has at most N lines for each
 (one for a blank line), in Moses' format: the number of the line, from 0, the translation and its
-score, with ||| between them. With --output_file, finished blocks of lines are kept in
-OUTPUT_FILE.parts: killed at any moment, the same command goes on, and OUTPUT_FILE, which must not
-exist, appears as a whole at the end. With --runner, blocks are translated on the
-workers of a Beam runner; options of Apache Beam may follow. With --interactive, each line of
-standard input is translated before the next one is read, until its end or Ctrl-C.
+score, with ||| between them; --alignments and --word_confidence add fields to either. With
+--output_file, finished blocks of lines are kept in OUTPUT_FILE.parts: killed at any moment, the
+same command goes on, and OUTPUT_FILE, which must not exist, appears as a whole at the end. With
+--runner, blocks are translated on the workers of a Beam runner; options of Apache Beam may follow.
+With --interactive, each line of standard input is translated before the next one is read, until its
+end or Ctrl-C.
 """
 
 from absl import flags
 
-from model.config import SearchConfig
+from model.config import AlignmentConfig, SearchConfig
 from pipeline.common import cli, flag_help
 from pipeline.common.errors import TO_CONTINUE, UserError
 from trainer.bulk_translation.blocks import Model
@@ -50,7 +51,8 @@ def main(argv: list[str]) -> int:
 def _read_model(files: TextFiles) -> Model:
     """Raises UserError if flags contradict, such as those of a run with a SavedModel."""
     saved_model, with_prefixes = files.saved_model, files.prefix_file is not None
-    ignored = cli.given_flags(TrainedModels) + cli.given_flags(SearchConfig)
+    fixed = (TrainedModels, SearchConfig, AlignmentConfig)
+    ignored = [flag for config in fixed for flag in cli.given_flags(config)]
     if saved_model and ignored:
         raise UserError(
             f"received --saved_model and --{ignored[0]}: which weights and how to search was "
@@ -63,7 +65,12 @@ def _read_model(files: TextFiles) -> Model:
         )
     split = files.split_sentences
     if saved_model:
-        return Model(saved_model, with_prefixes=with_prefixes, split_sentences=split)
+        return Model(
+            saved_model,
+            with_prefixes=with_prefixes,
+            split_sentences=split,
+            beside=files.beside,
+        )
     trained = cli.config_from_flags(TrainedModels)
     run = load_run(trained.run_dir)
     search = cli.override_from_flags(run.search)
@@ -78,11 +85,20 @@ def _read_model(files: TextFiles) -> Model:
             f"received --split_sentences and --n_best={search.n_best}, from the command line or "
             "the run: expected --n_best=1; sentences are joined by their best translations"
         )
-    return Model(None, trained, search, with_prefixes, files.source_tag, split)
+    return Model(
+        None,
+        trained,
+        search,
+        with_prefixes,
+        files.source_tag,
+        split,
+        files.beside,
+        cli.config_from_flags(AlignmentConfig),
+    )
 
 
 if __name__ == "__main__":
-    for config in (TextFiles, TrainedModels, SearchConfig):
+    for config in (TextFiles, TrainedModels, SearchConfig, AlignmentConfig):
         cli.define_flags(config)
     cli.run(
         main,

@@ -53,4 +53,10 @@ def encoder(pieces: Sequence[str]) -> Callable[[list[str]], list[list[int]]]:
 
 def join(pieces: Iterable[str]) -> str:
     """Returns the text of pieces. Example: `["▁der", "▁Hund", "##."]` gives `"der Hund."`."""
-    return "".join(piece.removeprefix(JOINER) for piece in pieces).replace(MARK, " ").lstrip(" ")
+    return "".join(map(text_of_piece, pieces)).lstrip(" ")
+
+
+def text_of_piece(piece: str) -> str:
+    """Returns what a piece adds to a text: a space before a word, and before an unknown one."""
+    marked = MARK + piece if piece == SPECIAL[2] else piece
+    return marked.removeprefix(JOINER).replace(MARK, " ")

@@ -57,6 +57,25 @@ def test_a_run_and_its_export_translate_and_score_alike(
     assert ours[0].tokens[-1] == "</s>"
 
 
+def test_words_are_aligned_if_asked_for(
+    trained: bf.TrainedTranslator, exported: bf.ExportedTranslator
+) -> None:
+    ours, served = (model.translate(SENTENCES, alignments=True) for model in (trained, exported))
+    for own, other in zip(ours, served, strict=True):
+        words = len(own.text.split())
+        assert own.alignment is not None is not own.word_confidence
+        assert [target for _, target in own.alignment] == list(range(words))
+        assert len(own.word_confidence) == words
+        assert other.alignment == own.alignment
+        assert other.word_confidence == pytest.approx(own.word_confidence, rel=1e-3)
+    assert trained.translate(SENTENCES[:1])[0].alignment is None
+    for model in (trained, exported):
+        with pytest.raises(bf.UserError, match="alignments=True and prefixes: expected one"):
+            model.translate(["a"], ["b"], alignments=True)
+    with pytest.raises(bf.UserError, match="received --alignment_layer=9: expected at most 1"):
+        bf.load(trained.run.directory, alignment_layer=9)
+
+
 def test_translations_begin_with_their_prefixes(
     trained: bf.TrainedTranslator, exported: bf.ExportedTranslator
 ) -> None:

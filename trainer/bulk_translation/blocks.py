@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from model.config import SearchConfig
+from model.config import AlignmentConfig, SearchConfig
 from pipeline.common import storage
 from pipeline.common.errors import UserError
 from pipeline.corpora.spans import Span, cut_aligned_chunks, decode_lines
@@ -25,7 +25,13 @@ from trainer.runs.trained_model import TrainedModels
 from trainer.runtime.startup import start_tensorflow
 
 if TYPE_CHECKING:
-    from trainer.inference.batching import Translate, Translation
+    import tensorflow as tf
+
+    from trainer.inference.batching import Translate
+    from trainer.inference.translations import Hypothesis, Translation
+
+
+ALIGNMENT, WORD_CONFIDENCE = BESIDE = ("alignment", "word_confidence")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +42,8 @@ class Model:
     with_prefixes: the model also receives the beginnings of the translations.
     source_tag: tag put before each sentence; "" for none.
     split_sentences: lines are split into sentences, which are translated apart.
+    beside: what is written beside translations, of `BESIDE`.
+    alignment: how words are aligned.
     pin: `identity` at the start of the command; a pinned model that has changed since is not
         loaded, so that all workers translate with the same one.
 
@@ -49,6 +57,8 @@ class Model:
     with_prefixes: bool = False
     source_tag: str = ""
     split_sentences: bool = False
+    beside: tuple[str, ...] = ()
+    alignment: AlignmentConfig = AlignmentConfig()
     pin: bytes | None = None
 
     def pinned(self) -> "Model":
@@ -75,8 +85,7 @@ class Model:
         return data.source_language, data.target_language
 
     def _load(self) -> "Translate":
-        from trainer.exporters.saved_model import DEFAULT_SIGNATURE, WITH_PREFIX, load_saved_model
-        from trainer.inference.translator import load_translator
+        from trainer.exporters.saved_model import load_saved_model
 
         if self.pin and self.pin != self.identity():
             place = self.saved_model or ", ".join(self.trained.run_dirs)
@@ -85,23 +94,48 @@ class Model:
                 "translated: wait until it is finished, and run the same command again"
             )
         if self.saved_model:
-            signature = WITH_PREFIX if self.with_prefixes else DEFAULT_SIGNATURE
-            return load_saved_model(self.saved_model, signature)
+            return self._select(load_saved_model(self.saved_model, self._signature()))
+        return self._select(self._load_run())
+
+    def _signature(self) -> str:
+        from trainer.exporters import saved_model
+
+        if self.beside:
+            return saved_model.WITH_ALIGNMENTS
+        return saved_model.WITH_PREFIX if self.with_prefixes else saved_model.DEFAULT_SIGNATURE
+
+    def _load_run(self) -> "Translate":
+        from trainer.inference.aligning_translator import AligningTranslator
+        from trainer.inference.translator import load_translator
+
         run = load_run(self.trained.run_dir)
-        translator, _ = load_translator(run, self.trained, self.search)
+        translator, _ = load_translator(run, self.trained, self.search, alignment=self.alignment)
         if self.with_prefixes:  # a lambda keeps the translator alive
             return lambda text, prefix: translator.translate_with_prefix(text, prefix)
+        loaded = AligningTranslator(translator) if self.beside else translator
         if self.search.n_best > 1:
-            return lambda text: translator.translate_nbest(text)
-        return lambda text: translator.translate(text)
+            return lambda text: loaded.translate_nbest(text)
+        return lambda text: loaded.translate(text)
+
+    def _select(self, translate: "Translate") -> "Translate":
+        """Returns a function that leaves out what is not to be written beside translations."""
+        left_out = {*BESIDE} - {*self.beside} if self.beside else ()
+        if not left_out:
+            return translate
+
+        def translate_and_select(**inputs: "tf.Tensor") -> "dict[str, tf.Tensor]":
+            outputs = translate(**inputs)
+            return {name: outputs[name] for name in outputs if name not in left_out}
+
+        return translate_and_select
 
     def identity(self) -> bytes:
-        """Returns a digest of what determines translations: the weights and the search."""
-        digest = hashlib.sha256(b"sentences" if self.split_sentences else b"")
+        """Returns a digest of what determines the lines written: weights, search, alignment."""
+        digest = hashlib.sha256(f"{self.beside}{self.split_sentences}".encode())
         if self.saved_model:
             digest.update(read_fingerprint(self.saved_model))
             return digest.digest()
-        digest.update(f"{self.search!r}{self.source_tag}".encode())
+        digest.update(f"{self.search!r}{self.source_tag}{self.alignment!r}".encode())
         for run_dir in self.trained.run_dirs:
             checkpoint = find_checkpoint(Path(run_dir), self.trained.checkpoint)
             digest.update((checkpoint.path / "weights.npz").read_bytes())
@@ -197,16 +231,28 @@ def to_text(translations: "Sequence[Translation]", first: int) -> bytes:
     """Returns one line per translation; line ends within a translation become spaces.
 
     N-best lists have Moses' format, "number ||| translation ||| score", one line per translation;
-    the number is that of the sentence, and starts at `first`.
+    the number is that of the sentence, and starts at `first`. Links of words and the confidence of
+    each word, if there are any, are further fields: "translation ||| 0-0 1-1 ||| 0.91 0.87".
     """
     lines = []
     for number, translation in enumerate(translations, first):
-        if translation.n_best:
-            lines += [f"{number} ||| {text} ||| {score:.4f}" for text, score in translation.n_best]
-        else:
-            lines.append(translation.text)
+        for hypothesis in translation.n_best:
+            fields = [str(number), hypothesis.text, f"{hypothesis.score:.4f}"]
+            lines.append(" ||| ".join(fields + _format_words(hypothesis)))
+        if not translation.n_best:
+            lines.append(" ||| ".join([translation.text, *_format_words(translation)]))
     flattened = (line.replace("\n", " ") for line in lines)
     return "".join(f"{line}\n" for line in flattened).encode()
+
+
+def _format_words(translation: "Translation | Hypothesis") -> list[str]:
+    """Returns the fields about the words of a translation."""
+    fields = []
+    if translation.alignment is not None:
+        fields.append(" ".join(f"{source}-{target}" for source, target in translation.alignment))
+    if translation.word_confidence is not None:
+        fields.append(" ".join(f"{confidence:.4f}" for confidence in translation.word_confidence))
+    return fields
 
 
 def join_parts(blocks: Sequence[TextBlock], folder: str, output: str) -> None:

@@ -15,6 +15,7 @@ from pipeline.common.errors import UserError
 from pipeline.common.progress import Progress, follow_blocks
 from pipeline.common.settings import as_flags, require, require_range, setting
 from trainer.bulk_translation.blocks import (
+    BESIDE,
     Model,
     TextBlock,
     check_output,
@@ -62,6 +63,13 @@ class TextFiles:
         "Tag to put before each sentence, such as <2de>, one of pipeline.preprocess --tags; not if "
         "the text has its tags.",
     )
+    alignments: bool = setting(
+        False,
+        "Write links of words after each translation, in Pharaoh's format: 0-0 2-1, source-target.",
+    )
+    word_confidence: bool = setting(
+        False, "Write the probability of each word after each translation, and after its links."
+    )
     interactive: bool = setting(
         False, "Translate each line of standard input before reading the next one."
     )
@@ -84,6 +92,17 @@ class TextFiles:
                 "one of them: each line of standard input is answered on standard output",
                 as_flags(self, "interactive", name),
             )
+        for name in ("alignments", "word_confidence"):
+            require(
+                not (getattr(self, name) and self.prefix_file),
+                "one of them: what follows a prefix is not aligned",
+                as_flags(self, name, "prefix_file"),
+            )
+            require(
+                not (getattr(self, name) and self.split_sentences),
+                "one of them: words are counted within a sentence",
+                as_flags(self, name, "split_sentences"),
+            )
         require(
             not self.split_sentences or not self.prefix_file,
             "one of them: a prefix begins one sentence",
@@ -99,6 +118,12 @@ class TextFiles:
             "--runner=DirectRunner as well, or neither; one process uses all cores already",
             as_flags(self, "num_workers"),
         )
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """What is written beside translations: of `BESIDE`."""
+        asked = (self.alignments, self.word_confidence)
+        return tuple(name for name, wanted in zip(BESIDE, asked, strict=True) if wanted)
 
     @property
     def columns(self) -> list[str | None]:

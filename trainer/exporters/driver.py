@@ -12,7 +12,7 @@ from typing import Literal
 
 from absl import logging
 
-from model.config import SearchConfig
+from model.config import AlignmentConfig, SearchConfig
 from model.kernels.target import Target, trace_for
 from pipeline.common import storage
 from pipeline.common.errors import UserError
@@ -32,6 +32,7 @@ from trainer.runs.trained_model import TrainedModels
 from trainer.runtime.startup import start_tensorflow
 
 _LIBRARIES = ("tensorflow", "tensorflow-text", "keras", "sentencepiece", "ctranslate2")
+_DEFAULT_ALIGNMENT = AlignmentConfig()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,7 +100,12 @@ class ExportConfig:
 
 
 def export_run(
-    run: Run, models: TrainedModels, search: SearchConfig, config: ExportConfig
+    run: Run,
+    models: TrainedModels,
+    search: SearchConfig,
+    config: ExportConfig,
+    *,
+    alignment: AlignmentConfig = _DEFAULT_ALIGNMENT,
 ) -> ExportResult:
     """Writes a model to `config.output_dir`, which appears as a whole, and export.json within.
 
@@ -108,6 +114,7 @@ def export_run(
         models: which weights.
         search: how the exported model translates.
         config: where to, and the format.
+        alignment: how a SavedModel aligns words.
 
     Returns:
         the content of export.json.
@@ -118,7 +125,7 @@ def export_run(
     """
     output_dir = Path(config.output_dir)
     with _reserve(output_dir) as temporary:
-        checkpoint = _write_model(run, models, search, config, temporary)
+        checkpoint = _write_model(run, models, search, config, alignment, temporary)
         size = sum(path.stat().st_size for path in temporary.rglob("*") if path.is_file())
         is_saved_model = config.format == "saved_model"
         result = ExportResult(
@@ -176,7 +183,12 @@ def _reserve(output_dir: Path) -> Iterator[Path]:
 
 
 def _write_model(
-    run: Run, models: TrainedModels, search: SearchConfig, config: ExportConfig, directory: Path
+    run: Run,
+    models: TrainedModels,
+    search: SearchConfig,
+    config: ExportConfig,
+    alignment: AlignmentConfig,
+    directory: Path,
 ) -> Checkpoint:
     """Writes the model in the format of `config`; returns the checkpoint it was loaded from."""
     start_tensorflow()
@@ -189,7 +201,7 @@ def _write_model(
     logging.set_verbosity(logging.WARNING)  # TensorFlow reports every renamed input
     try:
         with trace_for(config.target), explain_full_disk(config.output_dir, "free some space"):
-            translator, checkpoint = load_translator(run, models, search)
+            translator, checkpoint = load_translator(run, models, search, alignment=alignment)
             if config.format == "ctranslate2":
                 save_ctranslate2(run, translator, directory, weights=config.weights)
             else:

@@ -1,7 +1,7 @@
 """The SavedModel: a translator's graph, weights and subwords, for TF Serving or any TensorFlow.
 
-Its five signatures are the methods of `inference.translator.Translator`. Loading it requires only
-TensorFlow and TensorFlow Text.
+Its six signatures are the methods of `inference.translator.Translator` and `translate` of
+`AligningTranslator`. Loading it requires only TensorFlow and TensorFlow Text.
 """
 
 import copy
@@ -18,15 +18,18 @@ from pipeline.common.storage import write_atomically
 from trainer.exporters import warmup
 from trainer.exporters.result import DEFAULT_MAX_BATCH, read_max_batch
 from trainer.exporters.saved_model_files import fetch_saved_model
+from trainer.inference.aligning_translator import AligningTranslator
 from trainer.inference.batching import Translate, translate_in_parts
 from trainer.inference.translator import Translator
 
 DEFAULT_SIGNATURE = "serving_default"
 WITH_PREFIX = "translate_with_prefix"
+WITH_ALIGNMENTS = "translate_with_alignments"
 SIGNATURES = {  # with the methods of `Translator`
     DEFAULT_SIGNATURE: "translate",
     "translate_nbest": "translate_nbest",
     WITH_PREFIX: "translate_with_prefix",
+    WITH_ALIGNMENTS: "translate",  # of `AligningTranslator`
     "score": "score_pairs",
     "translate_ids": "translate_ids",
 }
@@ -50,16 +53,17 @@ class ServedTranslator(tf.Module):
         ]
         self.text_ops = [translator.source_ops, translator.target_ops]
         served = copy.copy(translator)
-        for name in ("search_best", "search_n_best", "token_log_probs"):
+        for name in ("search_best", "search_n_best", "token_log_probs", "align_ids"):
             method = getattr(translator, name)
             setattr(served, name, self._with_stored_weights(method, variables))
         # What an attribute holds is saved: all functions, and the translator's own weights. A
         # lambda is not, and keeps the translator alive, which its methods refer to weakly.
-        self._get_translator = lambda: served
+        aligning = AligningTranslator(served)
+        self._get_owner = lambda name: aligning if name == WITH_ALIGNMENTS else served
 
     def function(self, signature: str) -> tf.types.experimental.PolymorphicFunction:
         """Returns the function of a signature, which refuses more than `max_batch` sentences."""
-        method = getattr(self._get_translator(), SIGNATURES[signature])
+        method = getattr(self._get_owner(signature), SIGNATURES[signature])
 
         @tf.function(input_signature=method.input_signature, autograph=False)
         def call(*inputs: tf.Tensor) -> dict[str, tf.Tensor]:

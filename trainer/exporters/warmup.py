@@ -44,6 +44,7 @@ def warmup_inputs(*, longest: int, most: int) -> dict[str, Inputs]:
         "serving_default": {"text": sentences},
         "translate_nbest": {"text": sentences},
         "translate_with_prefix": {"text": sentences, "prefix": sentences},
+        "translate_with_alignments": {"text": sentences},
         "score": {"text": sentences, "translation": sentences},
         "translate_ids": {"tokens": tf.constant([[END_ID]])},
     }

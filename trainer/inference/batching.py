@@ -4,35 +4,19 @@ import contextlib
 import queue
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any
 
 import tensorflow as tf
 from absl import logging
 
-from model.search.candidates import IMPOSSIBLE
 from trainer.data.raw_text import tag_sentences
+from trainer.inference.translations import Translation, drop_source_tag, read_translations
 from trainer.runtime.startup import processor_cores
 
 Translate = Callable[..., dict[str, tf.Tensor]]
 Scope = Callable[[], contextlib.AbstractContextManager[None]]
 
 _SENTENCES_PER_BATCH = 64
-
-
-class Translation(NamedTuple):
-    """A translation.
-
-    score: log-probability in nats, divided by the length penalty.
-    source_tokens_cut: subwords cut off the end of a source that was too long.
-    n_best: if several were asked for, all translations and their scores, best first.
-    is_repaired: of a parser, whether its symbols had to be made a tree; else None.
-    """
-
-    text: str
-    score: float
-    source_tokens_cut: int = 0
-    n_best: tuple[tuple[str, float], ...] = ()
-    is_repaired: bool | None = None
 
 
 def translate_all(
@@ -77,7 +61,7 @@ def translate_all(
         try:
             with scope():
                 result = translate(**{name: tf.constant(texts) for name, texts in batch.items()})
-            return _read_n_best(result) if "translations" in result else _read_best(result)
+            return read_translations(result)
         finally:
             free.put(scope)
 
@@ -98,19 +82,33 @@ def translate_in_parts(translate: Translate, most: int) -> Translate:
             translate(**{name: texts[start : start + most] for name, texts in inputs.items()})
             for start in range(0, max(count, 1), most)
         ]
-        return {name: tf.concat([part[name] for part in parts], axis=0) for name in parts[0]}
+        return {name: _join([part[name] for part in parts]) for name in parts[0]}
 
     return translate_parts
 
 
+def _join(parts: Sequence[tf.Tensor]) -> tf.Tensor:
+    """Joins outputs of batches; the last axis of those with several is padded to one length."""
+    if parts[0].ndim == 1:
+        return tf.concat(parts, axis=0)
+    longest = max(part.shape[-1] for part in parts)
+    paddings = [[0, 0]] * (parts[0].ndim - 1)
+    padded = [tf.pad(part, [*paddings, [0, longest - part.shape[-1]]]) for part in parts]
+    return tf.concat(padded, axis=0)
+
+
 def with_source_tag(translate: Translate, tag: str) -> Translate:
-    """Returns a function that puts a tag before each sentence and then translates; "" for none."""
+    """Returns a function that puts a tag before each sentence and then translates; "" for none.
+
+    Alignments do not count the tag as a word, and have no links to it.
+    """
     if not tag:
         return translate
 
     def translate_tagged(text: tf.Tensor, **inputs: tf.Tensor) -> dict[str, tf.Tensor]:
         sentences = [sentence.decode("utf-8") for sentence in text.numpy()]
-        return translate(text=tf.constant(tag_sentences(tag, sentences), tf.string), **inputs)
+        tagged = tf.constant(tag_sentences(tag, sentences), tf.string)
+        return drop_source_tag(translate(text=tagged, **inputs))
 
     return translate_tagged
 
@@ -130,33 +128,3 @@ def _warn(translations: Collection[Translation]) -> None:
     ):
         if count:
             logging.warning("%s: %d of %d sentences", problem, count, len(translations))
-
-
-def _read_best(result: dict[str, tf.Tensor]) -> list[Translation]:
-    columns = (result[name].numpy() for name in ("translation", "score", "source_tokens_cut"))
-    rows = zip(*columns, _read_repaired(result), strict=True)
-    return [
-        Translation(text.decode("utf-8"), float(score), int(cut), is_repaired=repaired)
-        for text, score, cut, repaired in rows
-    ]
-
-
-def _read_n_best(result: dict[str, tf.Tensor]) -> list[Translation]:
-    columns = (result[name].numpy() for name in ("translations", "scores", "source_tokens_cut"))
-    translations = []
-    for texts, scores, cut, repaired in zip(*columns, _read_repaired(result), strict=True):
-        n_best = tuple(
-            (text.decode("utf-8"), float(score))
-            for text, score in zip(texts, scores, strict=True)
-            if score > IMPOSSIBLE / 2
-        )
-        translations.append(Translation(*n_best[0], int(cut), n_best, repaired))
-    return translations
-
-
-def _read_repaired(result: dict[str, tf.Tensor]) -> Sequence[bool | None]:
-    """Returns whether the best translation of each sentence was repaired."""
-    if "is_repaired" not in result:
-        return [None] * len(result["source_tokens_cut"])
-    repaired = result["is_repaired"].numpy()
-    return (repaired[:, 0] if repaired.ndim == 2 else repaired).tolist()

@@ -7,10 +7,13 @@ import numpy as np
 import tensorflow as tf
 from absl import logging
 
+from model.alignment import default_alignment_layer
 from model.attention_maps import AttentionMaps, attention_maps
 from pipeline.dataset.schema import PADDING_ID, SIDES
 from pipeline.subwords.encoding import Subwords, load_subwords
+from trainer.inference.translations import Links, parse_links
 from trainer.inference.translator import Translator
+from trainer.inference.words import link_words
 from trainer.runs.run_directory import Run
 
 START = "⟨start⟩"
@@ -22,6 +25,7 @@ class SentenceAttention:
     """A sentence, its translation, and the attention weights of both.
 
     source, target: subwords, with the end symbol.
+    links: which words of the translation come from which words of the text (`link_words`).
     maps: float32 arrays of this sentence alone, `[N, H, queries, keys]`.
     """
 
@@ -29,6 +33,7 @@ class SentenceAttention:
     translation: str
     source: list[str]
     target: list[str]
+    links: Links
     maps: AttentionMaps
 
     @property
@@ -80,11 +85,18 @@ def _attend(
     best = translator.search_ids(source_ids).tokens[:, 0]  # [1, T]
     target_ids = best[:, : tf.math.count_nonzero(best[0] != PADDING_ID)]
     maps = attention_maps(translator.transformer, source_ids, target_ids)
+    layer = translator.alignment_layer or default_alignment_layer(len(maps.memory))
+    links = link_words(
+        tf.reduce_mean(maps.memory[layer - 1], axis=1),
+        translator.source_ops.words.word_of_tokens(source_ids),
+        translator.target_ops.words.word_of_tokens(target_ids),
+    )
     (translation,) = translator.target_ops.translations(target_ids, text)["translation"].numpy()
     return SentenceAttention(
         text=sentence,
         translation=translation.decode("utf-8"),
         source=[*source.pieces(source_ids[0, :-1].numpy()), END],
         target=[*target.pieces(target_ids[0, :-1].numpy()), END],
+        links=parse_links(links.numpy()[0].decode()),
         maps=AttentionMaps(*(np.asarray(weights)[:, 0] for weights in maps)),
     )

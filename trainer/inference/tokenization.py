@@ -4,7 +4,9 @@ The ids equal those of `pipeline.subwords.encoding`; TF Serving links the Tensor
 """
 
 import abc
+import functools
 import hashlib
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,8 +17,12 @@ from tensorflow_text.python.ops.sentencepiece_tokenizer import gen_sentencepiece
 from pipeline.common.silence import silent_stderr
 from pipeline.dataset.schema import END_ID, PADDING_ID, UNKNOWN_ID
 from pipeline.subwords import wordpiece
-from pipeline.subwords.encoding import BPE, SYMBOLS, WORDPIECE, kind_of, read_pieces
+from pipeline.subwords.encoding import BPE, SYMBOLS, WORDPIECE, kind_of, load_subwords, read_pieces
 from trainer.inference.tree_ops import build_trees
+from trainer.inference.words import WordCounter
+
+_NO_TEXT = ""  # of padding and the end symbol
+_UNKNOWN = " \u2047 "  # as SentencePiece decodes the unknown id
 
 
 class TextOps(tf.Module, abc.ABC):
@@ -44,6 +50,15 @@ class TextOps(tf.Module, abc.ABC):
         """
         return {"translation": self.detokenize(ids)}
 
+    @functools.cached_property
+    def words(self) -> WordCounter:
+        """Counts the words of ids."""
+        return WordCounter(self._texts())
+
+    @abc.abstractmethod
+    def _texts(self) -> list[str]:
+        """Returns the text that each id adds to a sentence, with the space before a word."""
+
     @abc.abstractmethod
     def _tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
         """Returns int32 ragged `[B, None]`."""
@@ -59,6 +74,7 @@ class BytePairOps(TextOps):
     def __init__(self, path: str) -> None:
         """Loads a SentencePiece model file, which becomes part of the graph."""
         super().__init__(name="byte_pairs")
+        self._path = path
         model = Path(path).read_bytes()
         with silent_stderr():  # SentencePiece reports every model without a normalizer
             self._tokenizer = tensorflow_text.SentencepieceTokenizer(model, out_type=tf.int32)
@@ -69,6 +85,11 @@ class BytePairOps(TextOps):
 
     def _detokenize(self, ids: tf.RaggedTensor) -> tf.Tensor:
         return self._tokenizer.detokenize(ids)
+
+    def _texts(self) -> list[str]:
+        subwords = load_subwords(self._path)
+        pieces = subwords.pieces(range(subwords.vocabulary_size))
+        return [_NO_TEXT, _NO_TEXT, _UNKNOWN, *map(_text_of_byte_pair, pieces[UNKNOWN_ID + 1 :])]
 
 
 class _NamedModelResource(tf.saved_model.experimental.TrackableResource):
@@ -97,7 +118,7 @@ class WordpieceOps(TextOps):
         super().__init__(name="wordpieces")
         pieces = read_pieces(path)
         self._tokenizer = wordpiece.tokenizer(pieces)
-        self._pieces = tf.constant(pieces)
+        self._piece_texts = tf.constant([wordpiece.text_of_piece(piece) for piece in pieces])
 
     def _tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
         words = tf.strings.split(text)  # [B, words]; a split at " " would make "" a word
@@ -106,14 +127,12 @@ class WordpieceOps(TextOps):
         return tf.cast(ids.merge_dims(1, 2), tf.int32)
 
     def _detokenize(self, ids: tf.RaggedTensor) -> tf.Tensor:
-        pieces = tf.ragged.map_flat_values(lambda id: tf.gather(self._pieces, id), ids)
-        bare = tf.ragged.map_flat_values(
-            lambda piece: tf.strings.regex_replace(piece, f"^{wordpiece.JOINER}", ""), pieces
-        )
-        joined = tf.strings.reduce_join(bare, axis=-1)
-        return tf.strings.regex_replace(
-            tf.strings.regex_replace(joined, wordpiece.MARK, " "), "^ +", ""
-        )
+        texts = tf.ragged.map_flat_values(lambda id: tf.gather(self._piece_texts, id), ids)
+        return tf.strings.regex_replace(tf.strings.reduce_join(texts, axis=-1), "^ +", "")
+
+    def _texts(self) -> list[str]:
+        texts = [text.decode() for text in self._piece_texts.numpy().tolist()]
+        return [_NO_TEXT if id <= END_ID else text for id, text in enumerate(texts)]
 
 
 class SymbolOps(TextOps):
@@ -146,6 +165,10 @@ class SymbolOps(TextOps):
 
     def _look_up_pieces(self, ids: tf.RaggedTensor) -> tf.RaggedTensor:
         return tf.ragged.map_flat_values(lambda id: tf.gather(self._pieces, id), ids)
+
+    def _texts(self) -> list[str]:
+        pieces = [piece.decode() for piece in self._pieces.numpy().tolist()]
+        return [_NO_TEXT if id <= END_ID else f" {piece}" for id, piece in enumerate(pieces)]
 
 
 _CLASSES: dict[str, Callable[[str], TextOps]] = {
@@ -185,6 +208,12 @@ def count_ids(tokens: tf.Tensor) -> tf.Tensor:
 def _ids_of_text(ids: tf.Tensor) -> tf.RaggedTensor:
     """Removes end symbols and padding."""
     return tf.ragged.boolean_mask(ids, ids > END_ID)
+
+
+def _text_of_byte_pair(piece: str) -> str:
+    """Returns the text of a SentencePiece piece; that of a byte tells whether it is a space."""
+    byte = re.fullmatch("<0x([0-9A-F]{2})>", piece)
+    return chr(int(byte[1], 16)) if byte else piece.replace(wordpiece.MARK, " ")
 
 
 def normalize_text(text: tf.Tensor) -> tf.Tensor:

@@ -10,12 +10,14 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
-from model.config import SearchConfig
+from model.alignment import TokenAlignment, align_tokens
+from model.config import AlignmentConfig, SearchConfig
 from model.search.ensemble import average_log_probs
 from model.search.penalties import length_penalty
 from model.search.search import Translations
 from model.transformer import Transformer
 from pipeline.common.errors import UserError
+from pipeline.common.settings import as_flags
 from pipeline.dataset.schema import END_ID, PADDING_ID, SIDES
 from trainer.inference.tokenization import TextOps, count_ids, cut_ids, load_text_ops
 from trainer.runs.checkpoint_files import Checkpoint, find_checkpoint
@@ -25,6 +27,7 @@ from trainer.runs.run_directory import Run, load_run
 from trainer.runs.trained_model import TrainedModel
 
 Tensors = dict[str, tf.Tensor]
+_DEFAULT_ALIGNMENT = AlignmentConfig()
 
 
 def _texts(name: str) -> tf.TensorSpec:
@@ -38,8 +41,8 @@ def _ids(name: str) -> tf.TensorSpec:
 class Translator(tf.Module):
     """A trained model from text to text; its methods on text are the signatures of a SavedModel.
 
-    They share `search_best`, `search_n_best` and `token_log_probs`: large graphs, and the only ones
-    that read the weights. B is the number of sentences, 0 or more, and N is `n_best`.
+    They share `search_best`, `search_n_best`, `token_log_probs` and `align_ids`: large graphs, and
+    the only ones that read the weights. B is the number of sentences, 0 or more, and N is `n_best`.
     """
 
     def __init__(
@@ -49,6 +52,8 @@ class Translator(tf.Module):
         target_ops: TextOps,
         search: SearchConfig,
         ensemble: Sequence[Transformer] = (),
+        *,
+        alignment_layer: int = 0,
     ) -> None:
         """Joins a model, both sides' subwords, the search and the ensemble's other models."""
         super().__init__(name="translator")
@@ -57,6 +62,7 @@ class Translator(tf.Module):
         self.target_ops = target_ops
         self.search = search
         self.ensemble = list(ensemble)
+        self.alignment_layer = alignment_layer
 
     @property
     def models(self) -> list[Transformer]:
@@ -96,7 +102,7 @@ class Translator(tf.Module):
         Returns:
             as `translate`; the prefix is part of the translation.
         """
-        _check_same_number(text, prefix)
+        check_same_number(text, prefix)
         ids = self.target_ops.tokenize(prefix)[:, : self.search.max_source_length]
         return self._translate(text, tf.where(ids == END_ID, PADDING_ID, ids))
 
@@ -140,9 +146,8 @@ class Translator(tf.Module):
             divided by the length penalty, as in search without a coverage penalty. A translation
             longer than search can produce is cut before it is scored.
         """
-        _check_same_number(text, translation)
-        longest = self.search.max_source_length + self.search.extra_length
-        target, _ = cut_ids(self.target_ops.tokenize(translation), longest)
+        check_same_number(text, translation)
+        target = self.target_ids(translation)
         source, _ = self.source_ids(text)
         log_probability = tf.reduce_sum(self.token_log_probs(source, target), axis=1)
         tokens = count_ids(target)
@@ -172,6 +177,11 @@ class Translator(tf.Module):
         """Returns the ids of sentences, int32 `[B, S]`, and how many were cut off each, `[B]`."""
         return cut_ids(self.source_ops.tokenize(text), self.search.max_source_length)
 
+    def target_ids(self, translation: tf.Tensor) -> tf.Tensor:
+        """Returns the ids of given translations, cut to the longest that search can produce."""
+        longest = self.search.max_source_length + self.search.extra_length
+        return cut_ids(self.target_ops.tokenize(translation), longest)[0]
+
     def search_ids(self, source: tf.Tensor) -> Translations:
         """Searches for translations of ids, int32 `[B, S]`, each with the end symbol."""
         return self.search_n_best(cut_ids(source, self.search.max_source_length)[0])
@@ -194,6 +204,18 @@ class Translator(tf.Module):
         """
         return average_log_probs([model.token_log_probs(source, target) for model in self.models])
 
+    @tf.function(input_signature=[_ids("source"), _ids("target")], autograph=False)
+    def align_ids(self, source: tf.Tensor, target: tf.Tensor) -> TokenAlignment:
+        """Aligns given translations, int32 `[B, T]`; see `model.alignment.align_tokens`.
+
+        An ensemble's probabilities and its attention are averaged.
+        """
+        layer = self.alignment_layer
+        aligned = [align_tokens(model, source, target, layer=layer) for model in self.models]
+        log_probs = average_log_probs([tokens.log_probs for tokens in aligned])
+        attention = tf.reduce_mean([tokens.attention for tokens in aligned], axis=0)
+        return TokenAlignment(log_probs, attention)
+
     def _search(
         self, source: tf.Tensor, *, n_best: int, prefix: tf.Tensor | None = None
     ) -> Translations:
@@ -210,7 +232,8 @@ class Translator(tf.Module):
         }
 
 
-def _check_same_number(text: tf.Tensor, other: tf.Tensor) -> None:
+def check_same_number(text: tf.Tensor, other: tf.Tensor) -> None:
+    """Checks, within a graph, that two inputs have as many strings."""
     expected = "expected as many strings in one input as in the other: they belong together by row"
     tf.debugging.assert_equal(tf.size(text), tf.size(other), expected)
 
@@ -226,16 +249,31 @@ def make_transformer(run: Run) -> Transformer:
 
 
 def make_translator(
-    run: Run, transformer: Transformer, ensemble: Sequence[Transformer] = ()
+    run: Run,
+    transformer: Transformer,
+    ensemble: Sequence[Transformer] = (),
+    *,
+    alignment: AlignmentConfig = _DEFAULT_ALIGNMENT,
 ) -> Translator:
     """Makes a translator from a model, with the subwords and the search of its run."""
     paths = [run.subwords_path(side) for side in SIDES]
     ops = {path: load_text_ops(path) for path in {*paths}}  # one for a shared vocabulary
-    return Translator(transformer, ops[paths[0]], ops[paths[1]], run.search, ensemble)
+    return Translator(
+        transformer,
+        ops[paths[0]],
+        ops[paths[1]],
+        run.search,
+        ensemble,
+        alignment_layer=alignment.alignment_layer,
+    )
 
 
 def load_translator(
-    run: Run, model: TrainedModel, config: SearchConfig
+    run: Run,
+    model: TrainedModel,
+    config: SearchConfig,
+    *,
+    alignment: AlignmentConfig = _DEFAULT_ALIGNMENT,
 ) -> tuple[Translator, Checkpoint]:
     """Loads a run's model, and the other models of an ensemble, in float32 for search.
 
@@ -243,12 +281,14 @@ def load_translator(
         run: the first run.
         model: which checkpoint, and the runs of an ensemble.
         config: how to search.
+        alignment: how to align words.
 
     Returns:
         the translator, and the checkpoint of the first run.
 
     Raises:
-        UserError: a run has no such checkpoint, or other subwords or languages than the first.
+        UserError: a run has no such checkpoint, too few layers for the alignment, or other
+            subwords or languages than the first.
     """
     members = [load_run(directory) for directory in model.run_dirs[1:]]
     for member in members:
@@ -258,10 +298,21 @@ def load_translator(
                 f"--ensemble: {member.directory} has other subwords than {run.directory}; expected "
                 "runs that were trained on the same dataset"
             )
+    for aligned in (run, *members):
+        _check_alignment(aligned, alignment)
     transformer, checkpoint = _load_transformer(run, model.checkpoint)
     ensemble = [_load_transformer(member, model.checkpoint)[0] for member in members]
     searching = dataclasses.replace(run, search=config)
-    return make_translator(searching, transformer, ensemble), checkpoint
+    return make_translator(searching, transformer, ensemble, alignment=alignment), checkpoint
+
+
+def _check_alignment(run: Run, alignment: AlignmentConfig) -> None:
+    layers = run.transformer.depths.decoder
+    if alignment.alignment_layer > layers:
+        raise UserError(
+            f"received {as_flags(alignment, 'alignment_layer')}: expected at most {layers}, the "
+            f"layers of the decoder of {run.directory}"
+        )
 
 
 def _load_transformer(run: Run, checkpoint_name: str) -> tuple[Transformer, Checkpoint]:

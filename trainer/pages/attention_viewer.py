@@ -12,7 +12,8 @@ from trainer.pages.html import escape, json_for_script, page
 _NOTE = (
     "Each row of small maps is a layer, each column a head. In a map, each row is a query and each "
     "column a key; colour is weight, and the weights of a row add up to 1. Point at a small map to "
-    "enlarge it, click to keep it, then point at its cells or at the tokens below it."
+    "enlarge it, click to keep it, then point at its cells or at the tokens below it. Above each "
+    "word of a translation stands the source word that it is aligned with."
 )
 _LEVELS = 255  # a weight is one byte
 
@@ -65,8 +66,24 @@ def _viewer(sentence: SentenceAttention) -> str:
     ]
     return (
         f'<figure class="heads">\n<p>{escape(sentence.text)}<br>→ '
-        f"{escape(sentence.translation)}</p>\n{json_for_script(kinds)}\n</figure>"
+        f"{_annotate(sentence)}</p>\n{json_for_script(kinds)}\n</figure>"
     )
+
+
+def _annotate(sentence: SentenceAttention) -> str:
+    """Returns the translation, each word with the source word that it is linked to above it."""
+    sources = dict((target, source) for source, target in sentence.links)
+    source_words, words = _split(sentence.text), _split(sentence.translation)
+    annotated = []
+    for number, word in enumerate(words):
+        above = source_words[sources[number]] if number in sources else ""
+        annotated.append(f"<ruby>{escape(word)}<rt>{escape(above)}</rt></ruby>")
+    return " ".join(annotated)
+
+
+def _split(text: str) -> list[str]:
+    """Returns the words that links count: separated by ASCII whitespace."""
+    return [word.decode() for word in text.encode().split()]
 
 
 def _encode(queries: Sequence[str], keys: Sequence[str], weights: np.ndarray) -> dict[str, Any]:

@@ -7,7 +7,7 @@ within a second.
 import dataclasses
 from pathlib import Path
 
-from model.config import SearchConfig
+from model.config import AlignmentConfig, SearchConfig
 from pipeline import card
 from pipeline.common.settings import (
     as_flags,
@@ -95,19 +95,24 @@ def write_report(run: Run, model: TrainedModel, search: SearchConfig, config: Re
 
 
 def write_attention_page(
-    run: Run, model: TrainedModel, search: SearchConfig, config: AttentionConfig
+    run: Run,
+    model: TrainedModel,
+    search: SearchConfig,
+    config: AttentionConfig,
+    *,
+    alignment: AlignmentConfig,
 ) -> str:
     """Translates sentences, writes the page of their attention, and returns its path.
 
     Raises:
-        UserError: a checkpoint is missing.
+        UserError: a checkpoint is missing, or the model has too few layers for the alignment.
     """
     start_tensorflow()
     from trainer.inference.sentence_attention import attend_to_sentences
     from trainer.inference.translator import load_translator
     from trainer.pages.attention_viewer import attention_page
 
-    translator, checkpoint = load_translator(run, model, search)
+    translator, checkpoint = load_translator(run, model, search, alignment=alignment)
     attention = attend_to_sentences(run, translator, config.sentences)
     text = attention_page(attention, name=run.directory.name, step=checkpoint.step)
     return _write(text, config.output_file, run.directory / "attention.html")

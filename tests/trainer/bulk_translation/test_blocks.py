@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 import tensorflow as tf
 
-from model.config import SearchConfig
+from model.config import AlignmentConfig, SearchConfig
 from pipeline.common import storage
 from pipeline.common.errors import UserError
 from pipeline.corpora.spans import Span
 from trainer.bulk_translation.blocks import (
+    BESIDE,
     Model,
     TextBlock,
     check_output,
@@ -101,6 +102,37 @@ def test_several_translations_are_lines_with_the_number_of_their_sentence(
     assert lines[:4] == ["0 ||| B ||| -1.0000", "0 ||| b ||| -2.5000", "1 |||  ||| -1.0000",
                          "2 ||| CCC CCC ||| -1.0000"]  # fmt: skip
     assert lines[-3:] == ["6 ||| LAST ||| -1.0000", "6 ||| last ||| -2.5000", ""]
+
+
+def shout_aligned(text: tf.Tensor) -> dict[str, tf.Tensor]:
+    """Stands in for a model that aligns, and gives two translations of each sentence."""
+    count = tf.size(text)
+    return shout_twice(text) | {
+        "alignment": tf.tile([["0-0 1-1", "1-0"]], (count, 1)),
+        "word_confidence": tf.tile([[[0.5, 0.25], [1.0, 0.0]]], (count, 1, 1)),
+    }
+
+
+@pytest.mark.parametrize(
+    ("beside", "fields"),
+    [
+        (BESIDE, ["0-0 1-1 ||| 0.5000 0.2500", "1-0 ||| 1.0000 0.0000"]),
+        (BESIDE[:1], ["0-0 1-1", "1-0"]),
+        (BESIDE[1:], ["0.5000 0.2500", "1.0000 0.0000"]),
+    ],
+)
+def test_what_is_known_of_words_is_written_after_each_translation(
+    monkeypatch: pytest.MonkeyPatch, beside: tuple[str, ...], fields: list[str]
+) -> None:
+    monkeypatch.setattr(
+        "trainer.exporters.saved_model.load_saved_model", lambda *given: shout_aligned
+    )
+    translations = translate_lines([["ccc ccc"]], Model("model", beside=beside).load())
+    scored = ["7 ||| CCC CCC ||| -1.0000 ||| ", "7 ||| ccc ccc ||| -2.5000 ||| "]
+    expected = [before + field for before, field in zip(scored, fields, strict=True)]
+    assert to_text(translations, 7).decode().splitlines() == expected
+    best = [translation._replace(n_best=()) for translation in translations]
+    assert to_text(best, 7).decode() == f"CCC CCC ||| {fields[0]}\n"
 
 
 def test_equal_lines_at_other_places_have_blocks_of_other_names(tmp_path: Path) -> None:
@@ -229,12 +261,15 @@ def test_a_run_s_identity_is_its_weights_and_search(
     model = Model(None, TrainedModels(str(run.directory), "last"))
     identities = [model.identity(), model.identity()]
     identities.append(dataclasses.replace(model, search=SearchConfig(beam_size=2)).identity())
+    identities.append(dataclasses.replace(model, beside=BESIDE).identity())
+    other_layer = AlignmentConfig(alignment_layer=1)
+    identities.append(dataclasses.replace(model, alignment=other_layer).identity())
     training_model.transformer.embedding.matrix.assign_add(
         tf.ones_like(training_model.transformer.embedding.matrix)
     )
     save_checkpoint(run.directory, take_snapshot(training_model), step=2, train_seconds=0.0, keep=2)
     identities.append(model.identity())
-    assert [identity == identities[0] for identity in identities] == [True, True, False, False]
+    assert [identity == identities[0] for identity in identities] == [True, True] + 4 * [False]
     ensemble = TrainedModels(str(run.directory), "last", (str(run.directory),))
     assert Model(None, ensemble).identity() != identities[-1]
 
@@ -261,7 +296,9 @@ def test_an_exported_model_is_loaded_by_the_signature_that_takes_what_is_given(
     )
     Model("model").load()
     Model("model", with_prefixes=True).load()
-    assert loaded == [("model", "serving_default"), ("model", "translate_with_prefix")]
+    Model("model", beside=BESIDE).load()
+    signatures = ["serving_default", "translate_with_prefix", "translate_with_alignments"]
+    assert loaded == [("model", signature) for signature in signatures]
 
 
 def test_the_identity_of_an_exported_model_depends_on_its_content(tmp_path: Path) -> None:

@@ -45,6 +45,12 @@ def test_what_was_killed_before_its_parts_were_deleted_goes_on(
     assert translate(tmp_path, input_file=str(tmp_path / "in")) == "A\nB\nC\n"
 
 
+def test_what_follows_a_prefix_is_not_aligned() -> None:
+    with pytest.raises(ValueError, match="--alignments=True with --prefix_file=begun"):
+        TextFiles(alignments=True, prefix_file="begun")
+    assert TextFiles(word_confidence=True).beside == ("word_confidence",)
+
+
 def test_a_pipe_is_read_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     writer = threading.Thread(target=(tmp_path / "pipe").write_text, args=["a\nb\nc\n"])

@@ -18,7 +18,13 @@ from tests.helpers import c_api
 from tests.helpers.signatures import read_signature
 from tests.trainer.inference.test_translator import SENTENCES, WILD
 from trainer.exporters import warmup
-from trainer.exporters.saved_model import WITH_PREFIX, load_saved_model, save_translator
+from trainer.exporters.saved_model import (
+    SIGNATURES,
+    WITH_ALIGNMENTS,
+    load_saved_model,
+    save_translator,
+)
+from trainer.inference.aligning_translator import AligningTranslator
 from trainer.inference.batching import translate_all
 from trainer.inference.translator import Translator
 
@@ -161,7 +167,8 @@ def test_the_c_api_alone_translates_any_text(translator: Translator, saved_model
     calls.append(("score", {"text": WILD, "translation": WILD[::-1]}))
     calls.append(("translate_with_prefix", {"text": WILD, "prefix": [b""] * len(WILD)}))
     calls.append(("translate_nbest", {"text": WILD}))
-    *translated, scored, prefixed, several = call_from_c(saved_model, calls)
+    calls.append((WITH_ALIGNMENTS, {"text": WILD}))
+    *translated, scored, prefixed, several, aligned = call_from_c(saved_model, calls)
     expected = translator.translate(tf.constant(WILD))
     for batch, received in zip(batches, translated, strict=True):
         texts = [text.encode("latin-1") for text in received["translation"]]
@@ -171,6 +178,12 @@ def test_the_c_api_alone_translates_any_text(translator: Translator, saved_model
     np.testing.assert_allclose(scored["log_probability"], wanted["log_probability"], rtol=1e-4)
     assert prefixed["translation"] == translated[-1]["translation"]
     assert several["translations"][::2] == translated[-1]["translation"]
+    assert aligned["translation"] == translated[-1]["translation"]
+    ours = AligningTranslator(translator).translate(tf.constant(WILD))
+    assert [links.encode() for links in aligned["alignment"]] == ours["alignment"].numpy().tolist()
+    np.testing.assert_allclose(
+        np.reshape(aligned["word_confidence"], (len(WILD), -1)), ours["word_confidence"], atol=1e-4
+    )
 
 
 def test_the_c_api_alone_makes_trees_over_the_words(parser: Translator, tmp_path: Path) -> None:
@@ -203,7 +216,7 @@ def test_warm_up_requests_are_what_tf_serving_reads(saved_model: Path) -> None:
         inputs = {name: tf.make_ndarray(value) for name, value in request.inputs.items()}
         load_saved_model(str(saved_model), signature)(**inputs)
         seen.add(signature)
-    assert seen == {"score", "serving_default", "translate_ids", "translate_nbest", WITH_PREFIX}
+    assert seen == {*SIGNATURES}
 
 
 def test_a_warm_up_request_is_packed_as_protocol_buffers_are() -> None:

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from trainer.inference.batching import Translation, count_parallel_batches, translate_all
+from trainer.inference.batching import count_parallel_batches, translate_all
+from trainer.inference.translations import Translation
 
 
 def shout(text: tf.Tensor) -> dict[str, tf.Tensor]:

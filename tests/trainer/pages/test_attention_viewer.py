@@ -20,9 +20,10 @@ def weights(queries: int, keys: int) -> np.ndarray:
 
 SENTENCE = SentenceAttention(
     text="a < b",
-    translation="c & d",
+    translation="c &amp d",
     source=["▁a", "▁<", "▁b", END],
     target=["▁c", "▁&", "amp", "▁d", END],
+    links=((2, 0), (1, 2)),
     maps=AttentionMaps(weights(SOURCE, SOURCE), weights(TARGET, TARGET), weights(TARGET, SOURCE)),
 )
 
@@ -65,4 +66,10 @@ def test_maps_have_titles_for_both_axes() -> None:
 def test_sentences_are_shown_as_text() -> None:
     page = Page(viewers([SENTENCE, SENTENCE]))
     assert len(page.all("figure", "heads")) == 2
-    assert page.texts("p")[1] == "a < b→ c & d"
+    assert page.texts("p")[1] == "a < b→ cb &amp d<"
+
+
+def test_the_source_word_of_a_link_stands_above_its_word() -> None:
+    page = Page(viewers([SENTENCE]))
+    assert page.texts("ruby") == ["cb", "&amp", "d<"]
+    assert page.texts("rt") == ["b", "", "<"]
