@@ -1,7 +1,7 @@
 """The Transformer: embeddings, encoder, decoder and logits (§3, figure 1)."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import keras
@@ -229,27 +229,70 @@ class Transformer(keras.Model):
         Returns:
             float32 `[B, T]`, log-probability in nats of each token of `target`; 0 for padding.
         """
-        states = self.decode(source, target)  # [B, T, D]
+        log_probs = self._map_logits(source, target, _log_probs)[..., 0]
+        return ops.where(ops.equal(target, PADDING_ID), 0.0, log_probs)
+
+    def token_scores(self, source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        """Scores given translations and tells where the model would have chosen the same token.
+
+        Returns:
+            `token_log_probs`, and bool `[B, T]`, whether no token is more probable; padding is
+            False.
+        """
+        scores = self._map_logits(source, target, _log_probs_and_rank, columns=2)
+        is_padding = ops.equal(target, PADDING_ID)
+        log_probs = ops.where(is_padding, 0.0, scores[..., 0])
+        return log_probs, ~is_padding & (scores[..., 1] > 0)
+
+    def _map_logits(
+        self,
+        source: Tensor,
+        target: Tensor,
+        function: Callable[[Tensor, Tensor], Tensor],
+        columns: int = 1,
+    ) -> Tensor:
+        """Computes figures of each target token from its logits, few tokens at a time.
+
+        Args:
+            source: int `[B, S]`.
+            target: int `[B, T]`.
+            function: from logits, float32 `[n, V]`, and labels, int32 `[n]`, to `[n, columns]`.
+            columns: figures of a token.
+
+        Returns:
+            float32 `[B, T, columns]`.
+        """
         make_logits = self.embedding.make_logits()
-
-        def log_probs_of(states: Tensor, labels: Tensor) -> Tensor:
-            logits = make_logits(states)  # [n, V]
-            of_labels = batch_gather(logits, labels[:, None])[:, 0]
-            return of_labels - ops.logsumexp(logits, axis=-1)  # [n]
-
         rows = (
-            ops.reshape(states, (-1, self.config.model_dim)),
+            ops.reshape(self.decode(source, target), (-1, self.config.model_dim)),
             ops.reshape(ops.cast(target, "int32"), (-1,)),
         )
         size = max(1, _LOGITS_PER_CHUNK // self.vocabulary_size)
-        log_probs = map_chunks(log_probs_of, rows, rows_per_chunk=size)  # [B * T]
-        log_probs = ops.reshape(log_probs, ops.shape(target))
-        return ops.where(ops.equal(target, PADDING_ID), 0.0, log_probs)
+        figures = map_chunks(
+            lambda states, labels: function(make_logits(states), labels),
+            rows,
+            rows_per_chunk=size,
+            columns=columns,
+        )  # [B * T, columns]
+        return ops.reshape(figures, (*ops.shape(target), columns))
 
     def _embed(self, embedding: SharedEmbedding, tokens: Tensor, positions: Tensor) -> Tensor:
         """Adds √D · embedding and positions in float32: bfloat16 rounds far positions."""
         embedded = ops.cast(embedding(tokens), "float32") + self.positions(positions)
         return ops.cast(embedded, self.compute_dtype)
+
+
+def _log_probs(logits: Tensor, labels: Tensor) -> Tensor:
+    """Returns the log-probabilities of labels, `[n, 1]`."""
+    return batch_gather(logits, labels[:, None]) - ops.logsumexp(logits, axis=-1, keepdims=True)
+
+
+def _log_probs_and_rank(logits: Tensor, labels: Tensor) -> Tensor:
+    """Returns the log-probabilities of labels and whether each is the most probable, `[n, 2]`."""
+    is_top = ops.equal(
+        batch_gather(logits, labels[:, None]), ops.max(logits, axis=-1, keepdims=True)
+    )
+    return ops.concatenate([_log_probs(logits, labels), ops.cast(is_top, "float32")], axis=1)
 
 
 def shift_right(target: Tensor) -> Tensor:

@@ -10,19 +10,24 @@ from model.kernels.shapes import ceil_div
 
 
 def map_chunks(
-    function: Callable[..., Tensor], arrays: Sequence[Tensor], *, rows_per_chunk: int
+    function: Callable[..., Tensor],
+    arrays: Sequence[Tensor],
+    *,
+    rows_per_chunk: int,
+    columns: int,
 ) -> Tensor:
     """Applies a function of rows to equal chunks, so that it has few rows in memory at a time.
 
     Args:
-        function: takes a chunk of each array, `[n, …]`, and returns float32 `[n]`. The last chunk
-            is padded with rows of zeros, whose results are dropped.
+        function: takes a chunk of each array, `[n, …]`, and returns float32 `[n, columns]`. The
+            last chunk is padded with rows of zeros, whose results are dropped.
         arrays: each `[N, …]`.
         rows_per_chunk: largest n, at least 1.
+        columns: results of a row.
 
     Returns:
-        float32 `[N]`: for `function = sum of two arrays`, `[1, 2, 3]` and `[4, 5, 6]` give
-        `[5, 7, 9]` whatever the chunks.
+        float32 `[N, columns]`: for `function = sum of two arrays` `[N, 1]`, `[[1], [2], [3]]` and
+        `[[4], [5], [6]]` give `[[5], [7], [9]]` whatever the chunks.
     """
     rows = ops.shape(arrays[0])[0]
     chunks = rows // rows_per_chunk + 1
@@ -33,7 +38,7 @@ def map_chunks(
         return ops.reshape(ops.pad(x, padding), (chunks, size, *x.shape[1:]))
 
     results = _map_in_sequence(lambda parts: function(*parts), tuple(map(split, arrays)))
-    return ops.reshape(results, (-1,))[:rows]
+    return ops.reshape(results, (-1, columns))[:rows]
 
 
 def _map_in_sequence(

@@ -35,7 +35,7 @@ def test_evaluation_writes_scores_with_their_signatures_and_the_translations(
     assert result["sentences"] == 12
     assert "tok:13a" in result["signature"]
     assert 0 <= result["sacrebleu"] <= 100
-    assert result["metrics"].keys() == {"bleu", "chrf", "ter", "paper_bleu"}
+    assert result["metrics"].keys() == {"bleu", "chrf", "chrf++", "ter", "paper_bleu"}
     assert sum(row["sentences"] for row in result["bleu_by_length"]) == 12
     rows = (trained / "evaluation-test.jsonl").read_text().splitlines()
     assert len(rows) == 12

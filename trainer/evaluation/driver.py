@@ -5,7 +5,6 @@ What is read before TensorFlow starts is read first: a mistake is reported withi
 
 import dataclasses
 import json
-import shlex
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,18 +16,21 @@ from model.config import SearchConfig
 from pipeline.common.errors import UserError
 from pipeline.common.settings import as_flags, require, require_choice, require_range, setting
 from pipeline.common.storage import is_url, write_atomically
-from pipeline.corpora.catalog import CACHE_DIR, evaluation_part, fetch_part
-from pipeline.corpora.inputs import Text
+from pipeline.corpora.catalog import CACHE_DIR
 from pipeline.dataset.schema import Dataset
-from trainer.data.raw_text import read_text
 from trainer.evaluation.parsing import score_parses
+from trainer.evaluation.read_test_set import (
+    EvaluationSet,
+    GivenFiles,
+    read_baseline,
+    read_test_set,
+)
 from trainer.evaluation.result import (
     CorpusScores,
     EvaluatedWeights,
     EvaluationResult,
     TranslatedSentence,
     format_translations,
-    read_translations,
     result_path,
     translations_path,
 )
@@ -49,7 +51,18 @@ class EvaluationConfig:
     split: tuple[str, ...] = setting(
         ("test",),
         "Test sets: dev or test of the dataset, or named ones, such as newstest2014, "
-        "newstest2014_filtered or multi30k_test2016.",
+        "newstest2014_filtered or multi30k_test2016, or those of sacreBLEU, such as "
+        "sacrebleu:wmt14/full, from its cache or its addresses.",
+    )
+    source_file: str | None = setting(
+        None,
+        "UTF-8 text to translate, one sentence per line, instead of what the one name in --split "
+        "means.",
+    )
+    reference_files: tuple[str, ...] = setting(
+        (),
+        "References of --source_file, or further ones of the one test set in --split; several are "
+        "scored together.",
     )
     dataset_dir: str | None = setting(
         None, "Dataset directory; the one that the run was trained on if not given."
@@ -72,6 +85,15 @@ class EvaluationConfig:
         "Run that was evaluated on the same test sets, or the output directory of that; the "
         "significance of the difference is tested by paired bootstrap resampling.",
     )
+    comet: str | None = setting(
+        None,
+        "COMET model to score with as well, such as Unbabel/wmt22-comet-da, or a checkpoint.",
+    )
+    comet_python: str = setting(
+        "python",
+        "Python of an environment with unbabel-comet; it requires other versions of NumPy and "
+        "protobuf than TensorFlow, so that is another environment than this one.",
+    )
     output_dir: str | None = setting(
         None,
         "Directory for evaluation-NAME.json and evaluation-NAME.jsonl; the run directory, where "
@@ -82,6 +104,16 @@ class EvaluationConfig:
         require_range(self, "resamples", at_least=0)
         require(self.resamples != 1, "0 or at least 2", as_flags(self, "resamples"))
         require_choice(self, "tokenize")
+        require(
+            len(self.split) == 1 or not (self.source_file or self.reference_files),
+            "one test set, which the files belong to",
+            as_flags(self, "split"),
+        )
+        require(
+            bool(self.reference_files) or not self.source_file,
+            "--reference_files as well: the translations of its lines",
+            as_flags(self, "source_file"),
+        )
         require(
             self.resamples > 0 or not self.baseline_run_dir,
             "resamples of at least 2, for the significance of the difference",
@@ -96,14 +128,6 @@ class EvaluationConfig:
     def results_dir(self, run: Run) -> Path:
         """Returns where the results go: `output_dir`, by default the run directory."""
         return Path(self.output_dir) if self.output_dir else run.directory
-
-
-class EvaluationSet(NamedTuple):
-    """Raw sentences to translate, their references, and a baseline's translations if compared."""
-
-    source: list[str]
-    references: list[str]
-    baseline: list[str] | None = None
 
 
 class Evaluation(NamedTuple):
@@ -148,11 +172,11 @@ def evaluate_run(
     )
     for name, test_set in test_sets.items():
         losses = {}
-        if name in dataset.splits:
+        if name in dataset.splits and not config.source_file:
             with explain_dataset_errors(dataset):
                 losses = evaluate_loss(translator.models, dataset, name)
         rows = translate_set(
-            translator, test_set.source, test_set.references, source_tag=dataset.source_tag
+            translator, test_set.source, test_set.references[0], source_tag=dataset.source_tag
         )
         scores = _score(test_set, rows, config, dataset)
         yield Evaluation(EvaluationResult(name, len(rows), scores, weights, search, **losses), rows)
@@ -187,6 +211,7 @@ def score_translations(
     test_set: EvaluationSet, translations: Sequence[str], config: EvaluationConfig, *, language: str
 ) -> CorpusScores:
     """Scores translations of a test set by every metric, and compares them with the baseline's."""
+    from trainer.evaluation import comet
     from trainer.evaluation.metrics import compare_corpora, score_by_length, score_corpus
 
     source, references, baseline = test_set
@@ -194,6 +219,10 @@ def score_translations(
     metrics = score_corpus(
         translations, references, language=language, bleu_tokenizer=tokenizer, resamples=resamples
     )
+    if config.comet:
+        metrics["comet"] = comet.score(
+            source, translations, references[0], model=config.comet, python=config.comet_python
+        )
     by_length = score_by_length(source, translations, references, bleu_tokenizer=tokenizer)
     scores = CorpusScores(metrics, tuple(by_length))
     if baseline is None:
@@ -222,41 +251,9 @@ def _require_writable(directory: Path) -> None:
 
 
 def _read_test_set(name: str, dataset: Dataset, config: EvaluationConfig) -> EvaluationSet:
-    """Reads dev or test of the dataset or downloads a named test set; reads the baseline."""
-    if name in ("dev", "test"):
-        source, references = read_text(dataset, name)
-    else:
-        source, references = _read_named(name, dataset, config.cache_dir)
+    given = GivenFiles(config.source_file, config.reference_files)
+    test_set = read_test_set(name, dataset, given, cache_dir=config.cache_dir)
     if not config.baseline_run_dir:
-        return EvaluationSet(source, references)
-    return EvaluationSet(source, references, _read_baseline(config.baseline_run_dir, name, source))
-
-
-def _read_named(name: str, dataset: Dataset, cache_dir: str) -> tuple[list[str], list[str]]:
-    languages = dataset.source_language, dataset.target_language
-    try:
-        part = evaluation_part(name, *languages)
-    except UserError as error:
-        raise UserError(f"--split: {error}, or dev or test of the dataset") from error
-    texts = fetch_part(part, *languages, cache_dir)
-    return _read_lines(texts.source), _read_lines(texts.target)
-
-
-def _read_lines(text: Text) -> list[str]:
-    return [line.decode().rstrip("\r\n") for line in text.read()]
-
-
-def _read_baseline(run_dir: str, name: str, source: list[str]) -> list[str]:
-    """Returns the translations of a test set that the evaluation of another run wrote."""
-    path = translations_path(run_dir, name)
-    if not path.exists():
-        raise UserError(
-            f"no {path}: evaluate the baseline first with "
-            f"python -m trainer.evaluate --run_dir={shlex.quote(run_dir)} --split={name}"
-        )
-    rows = read_translations(path)
-    if [row.source for row in rows] != source:
-        raise UserError(
-            f"{path} is of another test set than {name} of this dataset: evaluate again"
-        )
-    return [row.translation for row in rows]
+        return test_set
+    baseline = read_baseline(config.baseline_run_dir, name, test_set.source)
+    return test_set._replace(baseline=baseline)

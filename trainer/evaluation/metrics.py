@@ -1,4 +1,4 @@
-"""Corpus scores of translations: sacreBLEU's BLEU, chrF and TER, and the paper's own BLEU.
+"""Corpus scores of translations: sacreBLEU's BLEU, chrF(++) and TER, and the paper's own BLEU.
 
 The paper's 27.3 and 28.4 are BLEU on Moses tokens whose compounds are split at hyphens, which is
 0.7 to 1.5 above sacreBLEU's on the same translations (`trainer.evaluation.moses_tokenizer`).
@@ -41,7 +41,7 @@ class _PreparedMetric(NamedTuple):
 
 def score_corpus(
     translations: Texts,
-    references: Texts,
+    references: Sequence[Texts],
     *,
     language: str,
     bleu_tokenizer: str = "13a",
@@ -51,19 +51,19 @@ def score_corpus(
 
     Args:
         translations: one per sentence.
-        references: one per sentence.
+        references: one list or several, each with one per sentence.
         language: of both, a code such as "de"; for the paper's tokens.
         bleu_tokenizer: sacreBLEU's tokenizer for `bleu`: "none" for text that was tokenised
             before, "13a" for raw text, which the other metrics expect.
         resamples: bootstrap resamples for confidence intervals; 0 for none.
 
     Returns:
-        `bleu`, `chrf`, `ter` and `paper_bleu`.
+        `bleu`, `chrf`, `chrf++`, `ter` and `paper_bleu`.
     """
     scores = {}
     for name, (metric, prepare) in _make_metrics(language, bleu_tokenizer).items():
         score = metric.corpus_score(
-            prepare(translations), [prepare(references)], n_bootstrap=resamples or 1
+            prepare(translations), list(map(prepare, references)), n_bootstrap=resamples or 1
         )
         signature = str(metric.get_signature())
         low, high = _confidence_interval(score, signature) if resamples else (None, None)
@@ -76,7 +76,7 @@ def score_corpus(
 def compare_corpora(
     translations: Texts,
     baseline: Texts,
-    references: Texts,
+    references: Sequence[Texts],
     *,
     language: str,
     bleu_tokenizer: str = "13a",
@@ -87,7 +87,11 @@ def compare_corpora(
     for name, (metric, prepare) in _make_metrics(language, bleu_tokenizer).items():
         systems = [("baseline", prepare(baseline)), ("system", prepare(translations))]
         test = PairedTest(
-            systems, {name: metric}, [prepare(references)], test_type="bs", n_samples=resamples
+            systems,
+            {name: metric},
+            list(map(prepare, references)),
+            test_type="bs",
+            n_samples=resamples,
         )
         _signatures, columns = test()
         (results,) = (column for title, column in columns.items() if title != "System")
@@ -99,7 +103,7 @@ def compare_corpora(
 
 
 def score_by_length(
-    sources: Texts, translations: Texts, references: Texts, *, bleu_tokenizer: str = "13a"
+    sources: Texts, translations: Texts, references: Sequence[Texts], *, bleu_tokenizer: str = "13a"
 ) -> list[LengthBin]:
     """Computes BLEU by words of the source; bins without a sentence are omitted."""
     words = [len(source.split()) for source in sources]
@@ -112,7 +116,8 @@ def score_by_length(
         ]
         if rows:
             bleu = _make_bleu(bleu_tokenizer).corpus_score(
-                [translations[row] for row in rows], [[references[row] for row in rows]]
+                [translations[row] for row in rows],
+                [[texts[row] for row in rows] for texts in references],
             )
             bins.append(LengthBin(below + 1, longest, len(rows), bleu.score))
     return bins
@@ -131,6 +136,7 @@ def _make_metrics(language: str, bleu_tokenizer: str) -> dict[str, _PreparedMetr
     return {
         "bleu": _PreparedMetric(_make_bleu(bleu_tokenizer), list),
         "chrf": _PreparedMetric(_Chrf(), list),
+        "chrf++": _PreparedMetric(_Chrf(word_order=2), list),
         "ter": _PreparedMetric(TER(), list),
         "paper_bleu": _PreparedMetric(paper_bleu, tokenize_as_paper),
     }

@@ -95,6 +95,7 @@ class EvaluationResult:
     search: how translations were searched for.
     nll: nats per target token by teacher forcing; None if the set is not part of the dataset.
     perplexity: its exponential.
+    token_accuracy: share of target tokens that the model held most probable, as `nll`.
     """
 
     split: str
@@ -104,6 +105,7 @@ class EvaluationResult:
     search: SearchConfig
     nll: float | None = None
     perplexity: float | None = None
+    token_accuracy: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Returns JSON values; the fields of `weights` and `search` are keys of their own."""
@@ -121,7 +123,8 @@ class EvaluationResult:
         if scores.beside_baseline:
             values["beside_baseline"] = _to_dicts(scores.beside_baseline)
         if self.nll is not None:
-            values |= {"nll": self.nll, "perplexity": self.perplexity}
+            names = ("nll", "perplexity", "token_accuracy")
+            values |= {name: getattr(self, name) for name in names}
         return values | dataclasses.asdict(self.weights) | dataclasses.asdict(self.search)
 
     @classmethod
@@ -151,6 +154,7 @@ class EvaluationResult:
             search=SearchConfig(**search),
             nll=values.get("nll"),
             perplexity=values.get("perplexity"),
+            token_accuracy=values.get("token_accuracy"),
         )
 
 
@@ -158,6 +162,7 @@ class EvaluationResult:
 class TranslatedSentence:
     """A row of evaluation-NAME.jsonl.
 
+    reference: the first, if there are several.
     score: log-probability of the translation in nats, divided by the length penalty.
     is_repaired: of a parser, whether its symbols had to be made a tree; else None.
     """
@@ -171,12 +176,12 @@ class TranslatedSentence:
 
 def result_path(directory: str | Path, split: str) -> Path:
     """Returns where the result on a test set is: in a run directory or an output directory."""
-    return Path(directory) / f"evaluation-{split}.json"
+    return Path(directory) / f"evaluation-{_file_name(split)}.json"
 
 
 def translations_path(directory: str | Path, split: str) -> Path:
     """Returns where the translations of a test set are, one JSON object per line."""
-    return Path(directory) / f"evaluation-{split}.jsonl"
+    return Path(directory) / f"evaluation-{_file_name(split)}.jsonl"
 
 
 def format_translations(rows: Iterable[TranslatedSentence]) -> str:
@@ -227,6 +232,11 @@ def main_metric(values: Mapping[str, Any]) -> str:
 def format_words(group: LengthBin) -> str:
     """Returns the lengths in a bin, such as "11 to 20", or "51 to …" for the longest."""
     return f"{group.shortest} to {group.longest or '…'}"
+
+
+def _file_name(split: str) -> str:
+    """Returns a name without separators, such as "sacrebleu-wmt14-full"."""
+    return split.replace(":", "-").replace("/", "-")
 
 
 def _to_dicts(scores: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -35,6 +35,8 @@ def _scores(result: EvaluationResult) -> str:
     if result.perplexity is not None:
         rows.append(["perplexity", f"{result.perplexity:.2f}", ""])
         rows.append(["nats per target token", f"{result.nll:.4f}", ""])
+    if result.token_accuracy is not None:
+        rows.append(["token accuracy, %", f"{100 * result.token_accuracy:.2f}", ""])
     return _table(["metric", "score", "95 % interval"], rows)
 
 

@@ -22,14 +22,16 @@ from trainer.inference.translator import Translator
 
 @dataclasses.dataclass(frozen=True)
 class BleuScore:
-    """BLEU of a corpus.
+    """BLEU and chrF of a corpus.
 
     sacrebleu: 0 to 100.
+    chrf: sacreBLEU's chrF with its defaults, 0 to 100.
     signature: sacreBLEU's description of the metric, to be published with the score.
     sentences: their number.
     """
 
     sacrebleu: float
+    chrf: float
     signature: str
     sentences: int
 
@@ -50,29 +52,37 @@ def evaluate_loss(
 
     Returns:
         `nll`, nats per target token, end symbols included; `perplexity`, its exponential (per
-        subword, as in Table 3).
+        subword, as in Table 3); of a single model `token_accuracy`, the share of these tokens that
+        it holds most probable (§5.4).
     """
     longest = max((max(shard.shape) for shard in dataset.splits[split].shards), default=0)
     tokens = max(tokens_per_batch, longest)
     buckets = make_buckets(dataset, split, tokens_per_batch=tokens, parts=1)
-    totals = [_sum_nll(tuple(models), batch) for batch in evaluation_batches(buckets)]
-    nll = sum(float(nll) for nll, _ in totals) / sum(float(tokens) for _, tokens in totals)
-    return {"nll": nll, "perplexity": math.exp(min(nll, 700.0))}
+    totals = [
+        [float(total) for total in _sum_tokens(tuple(models), batch)]
+        for batch in evaluation_batches(buckets)
+    ]
+    nats, right, real = (math.fsum(column) for column in zip(*totals, strict=True))
+    losses = {"nll": nats / real, "perplexity": math.exp(min(nats / real, 700.0))}
+    return losses if len(models) > 1 else {**losses, "token_accuracy": right / real}
 
 
 @tf.function(reduce_retracing=True, autograph=False)
-def _sum_nll(models: tuple[Transformer, ...], batch: Batch) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns the sum of nats and the number of real target tokens; traced once per model."""
+def _sum_tokens(models: tuple[Transformer, ...], batch: Batch) -> tuple[tf.Tensor, ...]:
+    """Returns the sum of nats, the tokens that the first model holds most probable, and all."""
     source, target = batch["source"], batch["target"]
-    log_probs = average_log_probs([model.token_log_probs(source, target) for model in models])
-    return -tf.reduce_sum(log_probs), tf.math.count_nonzero(batch["target"], dtype=tf.float32)
+    log_probs, is_top = models[0].token_scores(source, target)
+    others = [model.token_log_probs(source, target) for model in models[1:]]
+    counts = (tf.math.count_nonzero(mask, dtype=tf.float32) for mask in (is_top, target))
+    return (-tf.reduce_sum(average_log_probs([log_probs, *others])), *counts)
 
 
 def score_bleu(translations: Sequence[str], references: Sequence[str]) -> BleuScore:
     """Computes BLEU of detokenised translations with sacreBLEU's defaults (13a, cased)."""
     bleu = sacrebleu.metrics.BLEU()
     result = bleu.corpus_score(list(translations), [list(references)])
-    return BleuScore(result.score, str(bleu.get_signature()), len(translations))
+    chrf = sacrebleu.metrics.CHRF().corpus_score(list(translations), [list(references)])
+    return BleuScore(result.score, chrf.score, str(bleu.get_signature()), len(translations))
 
 
 def evaluate_bleu(

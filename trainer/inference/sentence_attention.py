@@ -85,18 +85,27 @@ def _attend(
     best = translator.search_ids(source_ids).tokens[:, 0]  # [1, T]
     target_ids = best[:, : tf.math.count_nonzero(best[0] != PADDING_ID)]
     maps = attention_maps(translator.transformer, source_ids, target_ids)
-    layer = translator.alignment_layer or default_alignment_layer(len(maps.memory))
-    links = link_words(
-        tf.reduce_mean(maps.memory[layer - 1], axis=1),
-        translator.source_ops.words.word_of_tokens(source_ids),
-        translator.target_ops.words.word_of_tokens(target_ids),
-    )
-    (translation,) = translator.target_ops.translations(target_ids, text)["translation"].numpy()
+    outputs = translator.target_ops.translations(target_ids, text)
+    (translation,) = outputs["translation"].numpy()
+    is_tree = "is_repaired" in outputs
     return SentenceAttention(
         text=sentence,
         translation=translation.decode("utf-8"),
         source=[*source.pieces(source_ids[0, :-1].numpy()), END],
         target=[*target.pieces(target_ids[0, :-1].numpy()), END],
-        links=parse_links(links.numpy()[0].decode()),
+        links=() if is_tree else _link(translator, maps.memory, source_ids, target_ids),
         maps=AttentionMaps(*(np.asarray(weights)[:, 0] for weights in maps)),
     )
+
+
+def _link(
+    translator: Translator, memory_maps: tf.Tensor, source: tf.Tensor, target: tf.Tensor
+) -> Links:
+    """Returns the links of the words of one sentence and its translation."""
+    layer = translator.alignment_layer or default_alignment_layer(len(memory_maps))
+    links = link_words(
+        tf.reduce_mean(memory_maps[layer - 1], axis=1),
+        translator.source_ops.words.word_of_tokens(source),
+        translator.target_ops.words.word_of_tokens(target),
+    )
+    return parse_links(links.numpy()[0].decode())

@@ -50,8 +50,10 @@ def read_translations(result: dict[str, tf.Tensor]) -> list[Translation]:
     else:
         n_best = _read_n_best(outputs)
         best = [hypotheses[0] for hypotheses in n_best]
-    rows = zip(best, cut, n_best, repaired, strict=True)
-    return [Translation(one.text, one.score, *row, *one[2:]) for one, *row in rows]
+    return [
+        Translation(one.text, one.score, tokens, several, is_repaired, *one[2:])
+        for one, tokens, several, is_repaired in zip(best, cut, n_best, repaired, strict=True)
+    ]
 
 
 def drop_source_tag(result: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:

@@ -27,6 +27,7 @@ class Chart(NamedTuple):
 CHARTS = (
     Chart("BLEU", "sacreBLEU on dev", {"dev/bleu": "dev"}, best=max),
     Chart("F1", "labelled brackets on dev", {"dev/f1": "dev"}, best=max),
+    Chart("chrF", "sacreBLEU on dev", {"dev/chrf": "dev"}, best=max),
     Chart(
         "Perplexity",
         "per subword",

@@ -10,8 +10,8 @@ from trainer.runs.trained_model import TrainedModels
 from trainer.runtime.startup import start_tensorflow
 
 if TYPE_CHECKING:
-    from trainer.inference.batching import Translation
     from trainer.inference.sentence_attention import SentenceAttention
+    from trainer.inference.translations import Translation
 
 
 @dataclasses.dataclass(frozen=True)

@@ -26,8 +26,10 @@ from trainer.training.completion import read_training_result
 _METRICS = {
     **MAIN_METRICS,
     "chrf": "chrF",
+    "chrf++": "chrF++",
     "ter": "TER",
     "paper_bleu": "the paper's BLEU",
+    "comet": "COMET",
     "precision": "precision",
     "recall": "recall",
     "exact_match": "exact match",
@@ -203,6 +205,10 @@ def _score_table(results: Sequence[EvaluationResult]) -> str:
             columns["95 % interval"] = [interval or None for interval in intervals]
     columns["perplexity"] = [
         None if result.perplexity is None else f"{result.perplexity:.3f}" for result in results
+    ]
+    columns["token accuracy, %"] = [
+        None if result.token_accuracy is None else f"{100 * result.token_accuracy:.2f}"
+        for result in results
     ]
     for name, title in MAIN_METRICS.items():
         differences = [_significance(result, name) for result in results]

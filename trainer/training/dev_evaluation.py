@@ -97,7 +97,7 @@ class DevEvaluation(StepCallback):
 def evaluate_dev(
     translator: Translator, dataset: Dataset, *, sentences: int = 0
 ) -> dict[str, float]:
-    """Returns `nll` (nats per target token), `perplexity` and `bleu`, or of trees `f1`, on dev.
+    """Returns scores on dev: those of `evaluate_loss`, and `bleu` and `chrf`, or of trees `f1`.
 
     Args:
         translator: the model to evaluate.
@@ -108,7 +108,7 @@ def evaluate_dev(
     if dataset.has_trees:
         return {**losses, "f1": evaluate_f1(translator, dataset, "dev", sentences=sentences)}
     scores, _ = evaluate_bleu(translator, dataset, "dev", sentences=sentences)
-    return {**losses, "bleu": scores.sacrebleu}
+    return {**losses, "bleu": scores.sacrebleu, "chrf": scores.chrf}
 
 
 def show_samples(

@@ -46,7 +46,7 @@ def test_what_was_killed_before_its_parts_were_deleted_goes_on(
 
 
 def test_what_follows_a_prefix_is_not_aligned() -> None:
-    with pytest.raises(ValueError, match="--alignments=True with --prefix_file=begun"):
+    with pytest.raises(ValueError, match="--alignments=true with --prefix_file=begun"):
         TextFiles(alignments=True, prefix_file="begun")
     assert TextFiles(word_confidence=True).beside == ("word_confidence",)
 

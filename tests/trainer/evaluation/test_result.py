@@ -32,7 +32,14 @@ SCORES = CorpusScores(
 )
 WEIGHTS = EvaluatedWeights(12, (8, 12), ("runs/b",), 75.5, "abc")
 RESULT = EvaluationResult(
-    "test", 1203, SCORES, WEIGHTS, SearchConfig(beam_size=3), nll=1.5, perplexity=4.481689
+    "test",
+    1203,
+    SCORES,
+    WEIGHTS,
+    SearchConfig(beam_size=3),
+    nll=1.5,
+    perplexity=4.481689,
+    token_accuracy=0.75,
 )
 
 
@@ -43,6 +50,7 @@ def test_a_result_is_the_same_after_json() -> None:
             RESULT,
             nll=None,
             perplexity=None,
+            token_accuracy=None,
             scores=dataclasses.replace(SCORES, beside_baseline={}),
         ),
     ):
@@ -89,6 +97,7 @@ def test_json_has_the_keys_that_other_programs_read() -> None:
         **{"score": 27.314, "baseline": 27.5, "p_value": 0.25}
     }
     assert (values["nll"], values["perplexity"]) == (1.5, 4.481689)
+    assert values["token_accuracy"] == 0.75
     assert (values["step"], values["averaged_steps"]) == (12, [8, 12])
     assert (values["ensemble"], values["train_seconds"]) == (["runs/b"], 75.5)
     assert (values["dataset"], values["beam_size"]) == ("abc", 3)
@@ -139,6 +148,7 @@ def test_the_text_begins_with_bleu_and_ends_with_how_it_was_made() -> None:
         ["chrf", "58.10"],
         ["perplexity", "4.48"],
         ["nats", "per", "target", "token", "1.5000"],
+        ["token", "accuracy,", "%", "75.00"],
     ]
     assert [line.split() for line in blocks[2].splitlines()[1:]] == [
         ["0", "to", "10", "30.12", "1,200"],

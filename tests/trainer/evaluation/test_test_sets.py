@@ -4,8 +4,10 @@ import sacrebleu
 import tensorflow as tf
 
 from model.transformer import Transformer
-from pipeline.dataset.schema import Dataset, parse_example, read_records
+from pipeline.dataset.schema import PADDING_ID, Dataset, parse_example, read_records
+from tests.helpers.datasets import VOCABULARY_SIZE
 from trainer.data.raw_text import read_text
+from trainer.evaluation import test_sets
 from trainer.evaluation.test_sets import evaluate_bleu, evaluate_loss, score_bleu
 from trainer.inference.translator import Translator
 
@@ -20,6 +22,7 @@ def test_the_score_is_that_of_sacrebleu() -> None:
     references = ["The dog sleeps.", "a cat and the hat"]
     received = score_bleu(translations, references)
     assert received.sacrebleu == sacrebleu.corpus_bleu(translations, [references]).score
+    assert received.chrf == sacrebleu.corpus_chrf(translations, [references]).score
     assert received.sentences == 2
     assert received.signature.startswith("nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:")
 
@@ -57,6 +60,25 @@ def test_nll_is_the_mean_over_the_target_tokens_of_the_split(
     values = evaluate_loss([transformer], tiny_dataset, "test", tokens_per_batch=100)
     assert values["nll"] == pytest.approx(expected, rel=1e-5)
     assert values["perplexity"] == pytest.approx(np.exp(expected), rel=1e-5)
+
+
+def test_token_accuracy_is_the_share_of_the_most_probable_tokens(
+    tiny_dataset: Dataset, translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On what the model would write itself, with one token changed in each sentence."""
+    source = translator.source_ops.tokenize(tf.constant(["The old dog sleeps.", "Why?"]))
+    target = translator.search_ids(source).tokens[:, 0].numpy()
+    target[:, 1] = 99
+    batch = {"source": source, "target": tf.constant(target)}
+    monkeypatch.setattr(test_sets, "evaluation_batches", lambda buckets: [batch])
+    chosen = np.argmax(translator.transformer(batch), axis=-1)
+    real = target != PADDING_ID
+    right, tokens = ((chosen == target) & real).sum(), real.sum()
+    assert 0 < right < tokens < target.size
+    values = evaluate_loss([translator.transformer], tiny_dataset, "test")
+    assert values["token_accuracy"] == pytest.approx(right / tokens, rel=1e-6)
+    ensemble = [translator.transformer, Transformer(translator.transformer.config, VOCABULARY_SIZE)]
+    assert "token_accuracy" not in evaluate_loss(ensemble, tiny_dataset, "test")
 
 
 def test_loss_does_not_depend_on_the_batch_size(

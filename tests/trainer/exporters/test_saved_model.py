@@ -21,6 +21,7 @@ from trainer.exporters import warmup
 from trainer.exporters.saved_model import (
     SIGNATURES,
     WITH_ALIGNMENTS,
+    WITH_PREFIX,
     load_saved_model,
     save_translator,
 )
@@ -179,7 +180,8 @@ def test_the_c_api_alone_translates_any_text(translator: Translator, saved_model
     assert prefixed["translation"] == translated[-1]["translation"]
     assert several["translations"][::2] == translated[-1]["translation"]
     assert aligned["translation"] == translated[-1]["translation"]
-    ours = AligningTranslator(translator).translate(tf.constant(WILD))
+    aligning = AligningTranslator(translator)
+    ours = aligning.translate(tf.constant(WILD))
     assert [links.encode() for links in aligned["alignment"]] == ours["alignment"].numpy().tolist()
     np.testing.assert_allclose(
         np.reshape(aligned["word_confidence"], (len(WILD), -1)), ours["word_confidence"], atol=1e-4

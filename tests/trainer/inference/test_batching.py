@@ -5,7 +5,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from trainer.inference.batching import count_parallel_batches, translate_all
+from trainer.inference.batching import (
+    count_parallel_batches,
+    translate_all,
+    translate_in_parts,
+)
 from trainer.inference.translations import Translation
 
 
@@ -54,3 +58,14 @@ def test_each_core_translates_a_batch_and_a_gpu_one_at_a_time(
     monkeypatch.setattr(tf.config, "list_logical_devices", lambda _: ["a device"] * gpus)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 2, 5}, raising=False)
     assert count_parallel_batches() == expected
+
+
+def test_parts_with_words_of_different_numbers_are_joined() -> None:
+    def align(text: tf.Tensor) -> dict[str, tf.Tensor]:
+        words = tf.strings.split(text).to_tensor("")
+        return shout(text) | {"word_confidence": tf.cast(words != "", tf.float32)}
+
+    sentences = tf.constant(["a", "b c d", "e f"])
+    received = translate_in_parts(align, 1)(text=sentences)
+    assert received["word_confidence"].numpy().tolist() == [[1, 0, 0], [1, 1, 1], [1, 1, 0]]
+    assert received["translation"].numpy().tolist() == [b"A", b"B C D", b"E F"]
