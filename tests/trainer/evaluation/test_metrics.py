@@ -38,7 +38,7 @@ def test_resampling_bears_translations_without_a_right_character() -> None:
     """Some resamples have only these, and their chrF is another kind of zero."""
     translations = [*("x" for _ in REFERENCES[1:]), REFERENCES[0]]
     references = [*("Ja" for _ in REFERENCES[1:]), REFERENCES[0]]
-    chrf = score_corpus(translations, references, language="de", resamples=50)["chrf"]
+    chrf = score_corpus(translations, [references], language="de", resamples=50)["chrf"]
     assert chrf.low is not None and chrf.high is not None
     assert 0 <= chrf.low < chrf.score <= chrf.high
 
