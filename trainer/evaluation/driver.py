@@ -85,6 +85,11 @@ class EvaluationConfig:
         "Run that was evaluated on the same test sets, or the output directory of that; the "
         "significance of the difference is tested by paired bootstrap resampling.",
     )
+    robustness: bool = setting(
+        False,
+        "Also translate the test set in upper case, in title case, with typos, without end marks, "
+        "with emoji and with tags to be copied; BLEU of each.",
+    )
     comet: str | None = setting(
         None,
         "COMET model to score with as well, such as Unbabel/wmt22-comet-da, or a checkpoint.",
@@ -154,10 +159,16 @@ def evaluate_run(
     """
     dataset = load_run_dataset(run, config.dataset_dir)
     check_dataset(run, dataset)
+    if config.robustness and dataset.has_trees:
+        raise UserError(
+            f"received {as_flags(config, 'robustness')}: expected a dataset of text; a changed "
+            "sentence has no tree to compare with"
+        )
     _require_writable(config.results_dir(run))
     test_sets = {name: _read_test_set(name, dataset, config) for name in config.split}
 
     start_tensorflow(for_search=True)
+    from trainer.evaluation.robustness import score_variants
     from trainer.evaluation.test_sets import evaluate_loss, translate_set
     from trainer.inference.translator import load_translator
     from trainer.runtime.error_messages import explain_dataset_errors
@@ -179,6 +190,9 @@ def evaluate_run(
             translator, test_set.source, test_set.references[0], source_tag=dataset.source_tag
         )
         scores = _score(test_set, rows, config, dataset)
+        if config.robustness:
+            robustness = score_variants(translator, dataset, test_set, config.tokenize)
+            scores = dataclasses.replace(scores, robustness=robustness)
         yield Evaluation(EvaluationResult(name, len(rows), scores, weights, search, **losses), rows)
 
 

@@ -123,6 +123,14 @@ def score_by_length(
     return bins
 
 
+def score_bleu_alone(
+    translations: Texts, references: Sequence[Texts], *, bleu_tokenizer: str
+) -> float:
+    """Computes BLEU alone; see `score_corpus`."""
+    bleu = _make_bleu(bleu_tokenizer)
+    return float(bleu.corpus_score(list(translations), list(map(list, references))).score)
+
+
 def _make_bleu(tokenizer: str) -> BLEU:
     """Returns sacreBLEU's BLEU; `force` silences its warning about text tokenised on purpose."""
     return BLEU(tokenize=tokenizer, force=tokenizer == "none")

@@ -59,11 +59,13 @@ class CorpusScores:
     metrics: by name, `bleu` among them, or `f1` of trees.
     bleu_by_length: BLEU by words of the source; empty for trees.
     beside_baseline: comparison with another run's translations by metric; empty without one.
+    robustness: BLEU of the same test set in variants (`text_variants`); empty if not asked for.
     """
 
     metrics: Mapping[str, MetricScore]
     bleu_by_length: tuple[LengthBin, ...]
     beside_baseline: Mapping[str, Significance] = dataclasses.field(default_factory=dict)
+    robustness: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,6 +124,8 @@ class EvaluationResult:
         }
         if scores.beside_baseline:
             values["beside_baseline"] = _to_dicts(scores.beside_baseline)
+        if scores.robustness:
+            values["robustness"] = dict(scores.robustness)
         if self.nll is not None:
             names = ("nll", "perplexity", "token_accuracy")
             values |= {name: getattr(self, name) for name in names}
@@ -141,6 +145,7 @@ class EvaluationResult:
                 name: Significance(**fields)
                 for name, fields in values.get("beside_baseline", {}).items()
             },
+            values.get("robustness", {}),
         )
         weights = {name: values[name] for name in _field_names(EvaluatedWeights)}
         for name in ("averaged_steps", "ensemble"):

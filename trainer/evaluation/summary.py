@@ -15,7 +15,7 @@ from trainer.evaluation.result import (
 
 def format_result(result: EvaluationResult) -> str:
     """Returns a headline with BLEU or F1, tables, their settings and signatures."""
-    tables = [_scores(result), _by_length(result), _beside_baseline(result)]
+    tables = [_scores(result), _by_length(result), _beside_baseline(result), _robustness(result)]
     return "\n\n".join([_headline(result), *filter(None, tables), _settings(result)])
 
 
@@ -60,6 +60,11 @@ def _beside_baseline(result: EvaluationResult) -> str:
         for name, compared in result.scores.beside_baseline.items()
     ]
     return _table(["metric", "this run", "baseline", "difference", "p-value"], rows)
+
+
+def _robustness(result: EvaluationResult) -> str:
+    rows = [[name, f"{bleu:.2f}"] for name, bleu in result.scores.robustness.items()]
+    return _table(["test set changed to", "BLEU"], rows)
 
 
 def _settings(result: EvaluationResult) -> str:

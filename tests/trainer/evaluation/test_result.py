@@ -29,6 +29,7 @@ SCORES = CorpusScores(
     },
     (LengthBin(0, 10, 1200, 30.125), LengthBin(51, None, 3, 9.5)),
     {"bleu": Significance(27.314, 27.5, 0.25)},
+    {"typo": 20.5},
 )
 WEIGHTS = EvaluatedWeights(12, (8, 12), ("runs/b",), 75.5, "abc")
 RESULT = EvaluationResult(
@@ -51,7 +52,7 @@ def test_a_result_is_the_same_after_json() -> None:
             nll=None,
             perplexity=None,
             token_accuracy=None,
-            scores=dataclasses.replace(SCORES, beside_baseline={}),
+            scores=dataclasses.replace(SCORES, beside_baseline={}, robustness={}),
         ),
     ):
         text = json.dumps(result.to_json())
@@ -155,7 +156,8 @@ def test_the_text_begins_with_bleu_and_ends_with_how_it_was_made() -> None:
         ["51", "to", "…", "9.50", "3"],
     ]
     assert blocks[3].splitlines()[1].split() == ["bleu", "27.31", "27.50", "-0.19", "0.2500"]
-    settings = blocks[4].splitlines()
+    assert blocks[4].splitlines()[1].split() == ["typo", "20.50"]
+    settings = blocks[5].splitlines()
     assert settings[0].split(maxsplit=1)[1] == (
         "step 12, average of steps 8, 12, ensemble with runs/b"
     )
