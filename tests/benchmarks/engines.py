@@ -97,7 +97,7 @@ def in_process(setup: Setup, beam_size: int) -> Engine:
 
 
 def export_saved_model(setup: Setup, directory: Path, weights: str, beam_size: int = 4) -> None:
-    """Exports a SavedModel that can do nothing but translate."""
+    """Exports a SavedModel whose only signature is translation."""
     translator = make_translator(setup.searching(beam_size), setup.transformer)
     save_translator(translator, directory, weights=weights, signatures=["serving_default"])
 

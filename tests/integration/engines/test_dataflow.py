@@ -1,6 +1,6 @@
 """Dataflow's own dry run: its runner translates the graph to a job and submits none.
 
-What such a job tells workers to run is then taken out of it.
+The test then runs, in this process, the functions that the job would send to its workers.
 """
 
 import socket
