@@ -15,8 +15,9 @@ score, with ||| between them; --alignments and --word_confidence add fields to e
 --output_file, finished blocks of lines are kept in OUTPUT_FILE.parts: killed at any moment, the
 same command goes on, and OUTPUT_FILE, which must not exist, appears as a whole at the end. With
 --runner, blocks are translated on the workers of a Beam runner; options of Apache Beam may follow.
-With --interactive, each line of standard input is translated before the next one is read, until its
-end or Ctrl-C.
+(beamformer.Translate, for pipelines of your own, keeps neither the order of lines nor what a killed
+job has finished, so it is not used here.) With --interactive, each line of standard input is
+translated before the next one is read, until its end or Ctrl-C.
 """
 
 from absl import flags
