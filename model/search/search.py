@@ -249,11 +249,12 @@ class _Search:
         ends = ops.equal(candidates.tokens, END_ID)  # [B, 2 W]
         log_probs, best = ops.top_k(ops.where(ends, IMPOSSIBLE, candidates.log_probs), width)
         parents = batch_gather(candidates.parents, best)  # [B, W]
+        if self.config.coverage_penalty:
+            beam = beam._replace(live_coverage=batch_gather(beam.live_coverage, parents))
         return beam._replace(
             position=beam.position + 1,
             num_entries=beam.num_entries + width,
             live_tokens=batch_gather(tokens, best),  # [B, W, T]
             live_log_probs=log_probs,  # [B, W]
-            live_coverage=batch_gather(beam.live_coverage, parents),  # [B, W, S]
             ancestors=batch_gather(beam.ancestors, parents),  # [B, W, E]
         )

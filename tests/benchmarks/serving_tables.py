@@ -1,5 +1,6 @@
-"""Tables of serving: many clients at once, and exports for small machines."""
+"""Tables of serving: many clients, exports for small machines, one sentence."""
 
+import statistics
 from collections.abc import Iterator
 
 from tests.benchmarks.record import Record
@@ -42,16 +43,20 @@ def _load_rows(record: Record) -> Iterator[Row]:
 
 
 def small_machines() -> str:
-    """Returns size, memory and times of exported models, by format."""
-    header = ["machine", "model", "format", "files, MB", "MiB at rest", "MiB at peak", "load, s"]
-    header += ["first request, ms", "p50 / p95, ms", "record"]
+    """Returns size, memory and times of exported models, by format.
+
+    Times are ratios: the processes were measured one after another, beside other work.
+    """
+    header = ["machine", "model", "format", "files, MB", "MiB at rest", "MiB at peak"]
+    header += ["a sentence, ratio to the first format", "first sentence, in sentences", "record"]
     return from_records("small_machines", header, _machine_rows, command_for("small_machines"))
 
 
 def _machine_rows(record: Record) -> Iterator[Row]:
     for model, formats in record["results"]["models"].items():
+        baseline = next(iter(formats.values()))["p50_milliseconds"]
         for form, measured in formats.items():
-            p50, p95 = measured["p50_milliseconds"], measured["p95_milliseconds"]
+            median = measured["p50_milliseconds"]
             yield [
                 machine_name(record),
                 model,
@@ -59,8 +64,28 @@ def _machine_rows(record: Record) -> Iterator[Row]:
                 f"{measured['bytes'] / 1e6:.1f}",
                 format_figure(measured["at_rest_mib"]),
                 format_figure(measured["peak_mib"]),
-                f"{measured['load_seconds']:.1f}",
-                format_figure(measured["first_milliseconds"]),
-                f"{p50:.1f} / {p95:.1f}",
+                f"{median / baseline:.2f}",
+                format_figure(measured["first_milliseconds"] / median),
                 record_link(record),
             ]
+
+
+def sentence_latency() -> str:
+    """Returns operations and processor time of one sentence, as ratios to the first model."""
+    header = ["machine", "graph", "operations", "one sentence, ratio", "64 sentences, ratio"]
+    command = "python -m tests.benchmarks.sentence_latency --help"
+    return from_records("sentence_latency", [*header, "record"], _latency_rows, command)
+
+
+def _latency_rows(record: Record) -> Iterator[Row]:
+    models = record["results"]["models"]
+    baseline = next(iter(models.values()))
+    for name, measured in models.items():
+        ratios = [
+            statistics.median(
+                taken / before for taken, before in zip(measured[kind], baseline[kind], strict=True)
+            )
+            for kind in ("alone", "together")
+        ]
+        operations, *times = f"{measured['operations']:,}", *(f"{ratio:.2f}" for ratio in ratios)
+        yield [machine_name(record), name, operations, *times, record_link(record)]

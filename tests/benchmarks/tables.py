@@ -74,6 +74,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
         speed_tables.time_by_length,
         speed_tables.decoding_memory,
         serving_tables.serving_load,
+        serving_tables.sentence_latency,
         serving_tables.small_machines,
         speed_tables.preprocessing,
         speed_tables.encoding,
