@@ -98,6 +98,11 @@ class PreprocessConfig:
     )
     cleaning: CleaningConfig = setting(CleaningConfig(), "Rules that drop training pairs.")
     block_lines: int = setting(20_000, "Lines in a block, the unit of parallel work and of shards.")
+    write_clean_text: bool = setting(
+        False,
+        "Also write the text of the kept pairs, Parquet files with the columns `source` and "
+        "`target`, one per block; `dataset.json` names them.",
+    )
     num_workers: int = setting(
         1,
         "Workers of DirectRunner on this machine: processes, or threads with Beam's "

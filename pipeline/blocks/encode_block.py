@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from pipeline.blocks.clean_text import write_clean_text
 from pipeline.blocks.heldout_text import HeldoutText
 from pipeline.blocks.pair_files import read_clean_pairs, read_training_pairs
 from pipeline.blocks.repeats import Repeats
@@ -20,6 +21,7 @@ from pipeline.dataset.schema import (
     Lengths,
     Pair,
     Shard,
+    TextFile,
     Vocabulary,
     bucket_name,
     encode_example,
@@ -40,6 +42,7 @@ class EncodeReport:
     shards: tuple[Shard, ...]
     dropped: Mapping[str, int]  # pairs, by rule
     kept: int  # pairs, each counted once however many segmentations it has
+    text: TextFile | None = None
 
     @property
     def counters(self) -> Mapping[str, int]:
@@ -66,7 +69,8 @@ class EncodeReport:
     def from_json(cls, values: dict[str, Any]) -> "EncodeReport":
         """Returns the report that `to_json` gave."""
         shards = tuple(map(Shard.from_values, values["shards"]))
-        return cls(shards, values["dropped"], values["kept"])
+        text = TextFile(**values["text"]) if values["text"] else None
+        return cls(shards, values["dropped"], values["kept"], text)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,6 +102,7 @@ class EncodeBlock:
 
     pairs_folder: str
     folder: str
+    writes_text: bool = False  # also the pairs' text, in the order of the corpus
 
     def __call__(
         self,
@@ -108,16 +113,24 @@ class EncodeBlock:
         repeats: Repeats | None = None,
     ) -> EncodeReport:
         """Processes one block."""
-        pairs, dropped = self._read(block, heldout, repeats)
+        in_corpus_order, dropped = self._read(block, heldout, repeats)
         # By key, because this order decides the order inside every shard.
-        pairs.sort(key=lambda pair: normalization.pair_key(*pair))
-        samples = _without_too_long(list(encoding.encode(pairs, block.split)), shapes[-1])
+        pairs = sorted(in_corpus_order, key=lambda pair: normalization.pair_key(*pair))
+        encoded = list(encoding.encode(pairs, block.split))
+        too_long = _find_too_long(encoded, shapes[-1])
+        samples = [_without(sample, too_long) for sample in encoded]
         rows = _pack(samples, shapes)
         shards = tuple(
             self._write_shard(block, shape, rows[shape]) for shape in shapes if shape in rows
         )
-        kept = len(samples[0])
-        return EncodeReport(shards, {**dropped, TOO_LONG: len(pairs) - kept}, kept)
+        text = None
+        if self.writes_text:
+            lost = {pairs[index] for index in too_long}
+            kept_pairs = [pair for pair in in_corpus_order if pair not in lost]
+            storage.make_folder(f"{self.folder}/{block.split}")
+            text = write_clean_text(self.folder, block, kept_pairs)
+        kept = len(pairs) - len(too_long)
+        return EncodeReport(shards, {**dropped, TOO_LONG: len(too_long)}, kept, text)
 
     def _read(
         self, block: Block, heldout: HeldoutText, repeats: Repeats | None
@@ -132,8 +145,7 @@ class EncodeBlock:
         shape: Lengths,
         rows: list[list[EncodedPair]],
     ) -> Shard:
-        block_name = f"{block.index:05d}-of-{block.siblings:05d}"
-        path = f"{block.split}/bucket-{bucket_name(shape)}-{block_name}.tfrecord"
+        path = f"{block.split}/bucket-{bucket_name(shape)}-{block.place}.tfrecord"
         data = b"".join(map(_to_record, rows))
         storage.make_folder(f"{self.folder}/{block.split}")
         write_atomically(f"{self.folder}/{path}", data)
@@ -182,21 +194,20 @@ def pair_lengths(encoded: Iterable[EncodedPair]) -> list[Lengths]:
     return [(count_ids(source), count_ids(target)) for source, target in encoded]
 
 
-def _without_too_long(
-    samples: list[list[EncodedPair]], longest: Lengths
-) -> list[list[EncodedPair]]:
-    """Returns the samples without pairs that exceed the longest row in some sample."""
-    too_long = {
+def _find_too_long(samples: Iterable[Sequence[EncodedPair]], longest: Lengths) -> set[int]:
+    """Returns the indices of pairs that exceed the longest row in some sample."""
+    return {
         index
         for encoded in samples
         for index, (source, target) in enumerate(pair_lengths(encoded))
         if source > longest[0] or target > longest[1]
     }
-    if not too_long:
-        return samples
-    return [
-        [pair for index, pair in enumerate(encoded) if index not in too_long] for encoded in samples
-    ]
+
+
+def _without(encoded: list[EncodedPair], indices: set[int]) -> list[EncodedPair]:
+    if not indices:
+        return encoded
+    return [pair for index, pair in enumerate(encoded) if index not in indices]
 
 
 def _pack(

@@ -66,11 +66,12 @@ def make_manifest(
 def _split(name: str, reports: Sequence[EncodeReport], final: str) -> Split:
     shards = tuple(shard for report in reports for shard in report.shards)
     pairs = sum(shard.pairs for shard in shards)
+    clean_text = tuple(report.text for report in reports if report.text)
     if name == "train":
-        return Split(name, pairs, shards)
+        return Split(name, pairs, shards, clean_text=clean_text)
     texts = text_paths(name)
     checksums = [hashlib.sha256(storage.read(f"{final}/{text}")).hexdigest() for text in texts]
-    return Split(name, pairs, shards, *texts, *checksums)
+    return Split(name, pairs, shards, *texts, *checksums, clean_text)
 
 
 def count_pairs(

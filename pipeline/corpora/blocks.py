@@ -56,6 +56,11 @@ class Block:
         """Returns the stem of the files that stages write for this block."""
         return block_name(self.split, self.index)
 
+    @property
+    def place(self) -> str:
+        """Returns the block's number among those of the split. Example: `00012-of-00225`."""
+        return f"{self.index:05d}-of-{self.siblings:05d}"
+
 
 def block_name(split: str, index: int) -> str:
     """Returns the name of a split's block. Example: `train-00012`."""

@@ -28,7 +28,7 @@ from pipeline.dataset.trees import TREES
 
 __all__ = ["encode_example", "frame_record", "pack_ids", "parse_example", "read_records"]
 __all__ += ["SIDES", "SPLITS", "PADDING_ID", "END_ID", "UNKNOWN_ID"]
-__all__ += ["Pair", "Lengths", "Shard", "Split", "Corpus", "Vocabulary", "Dataset"]
+__all__ += ["Pair", "Lengths", "Shard", "Split", "TextFile", "Corpus", "Vocabulary", "Dataset"]
 __all__ += ["load_dataset", "write_manifest", "mark_completed", "read_lines"]
 __all__ += ["split_row", "bucket_name"]
 
@@ -80,8 +80,21 @@ class Shard:
 
 
 @dataclasses.dataclass(frozen=True)
+class TextFile:
+    """A Parquet file of the text of pairs. `path` is relative to the dataset directory."""
+
+    path: str
+    pairs: int
+    bytes: int
+    sha256: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Split:
-    """Train, dev or test. The raw text (dev and test only) keeps every line of the corpus."""
+    """Train, dev or test. The raw text (dev and test only) keeps every line of the corpus.
+
+    `clean_text` holds the pairs of the shards as text, if that was asked for.
+    """
 
     name: str
     pairs: int  # in the shards
@@ -90,6 +103,7 @@ class Split:
     target_text: str | None = None
     source_sha256: str | None = None  # of these texts
     target_sha256: str | None = None
+    clean_text: tuple[TextFile, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -155,6 +169,9 @@ class Dataset:
         """Returns the text of `dataset.json`: everything except the directory."""
         values = dataclasses.asdict(self)
         del values["directory"]
+        for split in values["splits"].values():
+            if not split["clean_text"]:  # only where it was asked for
+                del split["clean_text"]
         return json.dumps(values, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
     @classmethod
@@ -235,7 +252,8 @@ def _split_sentences(ids: Sequence[int]) -> list[list[int]]:
 
 def _split(values: dict[str, Any]) -> Split:
     shards = tuple(map(Shard.from_values, values.pop("shards")))
-    return Split(**values, shards=shards)
+    clean_text = tuple(TextFile(**file) for file in values.pop("clean_text", ()))
+    return Split(**values, shards=shards, clean_text=clean_text)
 
 
 def _incomplete(directory: str) -> UserError:

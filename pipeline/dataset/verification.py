@@ -37,6 +37,8 @@ def _recorded(dataset: Dataset) -> Iterator[tuple[str, str]]:
             yield split.target_text, split.target_sha256
         for shard in split.shards:
             yield shard.path, shard.sha256
+        for file in split.clean_text:
+            yield file.path, file.sha256
 
 
 def _is_intact(path: str, sha256: str) -> bool:

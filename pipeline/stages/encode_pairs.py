@@ -20,13 +20,21 @@ class EncodePairs(beam.PTransform):
         done: folder of the reports.
         shared: side inputs: encoding, shapes of rows, what is held out and, if duplicates are
           dropped, the repeats.
+        writes_text: also write the pairs' text.
     """
 
     def __init__(
-        self, pairs_folder: str, folder: str, done: str, *, shared: Sequence[AsSideInput]
+        self,
+        pairs_folder: str,
+        folder: str,
+        done: str,
+        *,
+        shared: Sequence[AsSideInput],
+        writes_text: bool = False,
     ) -> None:
         super().__init__()
-        self._step = Step("EncodePairs", EncodeBlock(pairs_folder, folder), done, EncodeReport)
+        function = EncodeBlock(pairs_folder, folder, writes_text)
+        self._step = Step("EncodePairs", function, done, EncodeReport)
         self._shared = shared
 
     def expand(self, blocks: Any) -> Any:

@@ -107,7 +107,11 @@ class MakeDataset(beam.PTransform):
         ) | "AllSplits" >> beam.Flatten()
         shapes = AsSingleton(self._choose_shapes(all_blocks, encoding, heldout))
         encoded = all_blocks | EncodePairs(
-            pairs_folder, final, job.done("EncodePairs"), shared=[encoding, shapes, *training]
+            pairs_folder,
+            final,
+            job.done("EncodePairs"),
+            shared=[encoding, shapes, *training],
+            writes_text=config.write_clean_text,
         )
         return encoded | WriteManifest(
             config, final, job.stop_path, shared=[inventory, heldout, vocabularies, shapes]

@@ -85,7 +85,7 @@ def test_pairs_in_a_shard_are_ordered_by_key(tmp_path: Path, vocabulary_path: st
 def test_report_survives_json(tmp_path: Path, vocabulary_path: str) -> None:
     report = encode(tmp_path, vocabulary_path)
     values = json.loads(json.dumps(report.to_json()))
-    assert list(values) == ["shards", "dropped", "kept"]
+    assert list(values) == ["shards", "dropped", "kept", "text"]
     assert EncodeReport.from_json(values) == report
 
 
