@@ -7,7 +7,6 @@ and merging hold those of one group of blocks or of one range.
 import collections
 import dataclasses
 import json
-import math
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -23,7 +22,7 @@ from pipeline.dataset.schema import SIDES
 from pipeline.subwords.learning import most_frequent
 
 MOST_RANGES = 64  # a power of 2: what the words of a group of blocks are divided into
-_GROUPED_BLOCKS = 16  # at most; 320,000 pairs have a quarter of the words of 16 blocks
+_GROUPED_PAIRS = 320_000  # at most; fewer words together than in 16 blocks of 20,000
 _LEAST_GROUPS = 64  # before blocks are grouped: tasks enough for that many workers
 _GROUPS_PER_RANGE = 4
 
@@ -40,14 +39,9 @@ class BlockGroup:
         return self.blocks[0].name
 
 
-def group_size(blocks: int) -> int:
+def group_size(blocks: int, block_lines: int) -> int:
     """Returns how many blocks of so many to count together."""
-    return max(1, min(_GROUPED_BLOCKS, blocks // _LEAST_GROUPS))
-
-
-def count_groups(blocks: int) -> int:
-    """Returns how many groups so many blocks make."""
-    return math.ceil(blocks / group_size(blocks))
+    return max(1, min(_GROUPED_PAIRS // block_lines, blocks // _LEAST_GROUPS))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,13 +109,14 @@ class MergedCounts:
     folder: str
     sides: tuple[str, ...]
     blocks: int  # of the training text
+    group_size: int  # blocks in a group
     learned_words: int | None = None  # keep only so many, the most frequent
 
     @property
     def ranges(self) -> int:
         """Returns into how many ranges the words are divided: a power of 2."""
         ranges = 1
-        while ranges < MOST_RANGES and ranges * _GROUPS_PER_RANGE < count_groups(self.blocks):
+        while ranges < MOST_RANGES and ranges * _GROUPS_PER_RANGE < len(self._groups()):
             ranges *= 2
         return ranges
 
@@ -134,7 +129,7 @@ class MergedCounts:
         for group in self._groups():
             for side in self.sides:
                 path = _counts_path(self.folder, group, side)
-                data = read_slices(path, MOST_RANGES, number * width, (number + 1) * width)
+                data = read_slices(path, number * width, (number + 1) * width)
                 for word, count in _parse(data):
                     counts[word] += count
         words = most_frequent(counts.items(), self.learned_words)
@@ -162,7 +157,7 @@ class MergedCounts:
 
     def _groups(self) -> list[str]:
         """Returns the names of all groups of blocks."""
-        indices = range(0, self.blocks, group_size(self.blocks))
+        indices = range(0, self.blocks, self.group_size)
         return [block_name("train", index) for index in indices]
 
     def _path(self, number: int) -> str:

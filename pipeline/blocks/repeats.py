@@ -28,7 +28,7 @@ class Repeats:
         width = MOST_RANGES // self.ranges
         first = number * width
         slices = [
-            read_slices(keys_path(self.folder, index), MOST_RANGES, first, first + width)
+            read_slices(keys_path(self.folder, index), first, first + width)
             for index in range(self.blocks)
         ]
         write_slices(self._path(number), find_repeats(slices))
@@ -36,7 +36,7 @@ class Repeats:
     def rows(self, block: Block) -> set[int]:
         """Returns the rows of a block's clean pairs that repeat an earlier pair."""
         parts = (
-            read_slices(self._path(number), self.blocks, block.index, block.index + 1)
+            read_slices(self._path(number), block.index, block.index + 1)
             for number in range(self.ranges)
         )
         return set(np.frombuffer(b"".join(parts), "<u4").tolist())

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from pipeline.common import storage
 from pipeline.common.storage import write_atomically
 
+_OFFSET = struct.Struct("<Q")
+
 
 def write_slices(path: str, slices: Sequence[bytes]) -> None:
     """Writes slices end to end, after the offsets of where they start and end."""
@@ -20,19 +22,20 @@ def write_slices(path: str, slices: Sequence[bytes]) -> None:
     write_atomically(path, [_header(len(slices)).pack(*offsets), *slices])
 
 
-def read_slices(path: str, number: int, start: int, stop: int) -> bytes:
+def read_slices(path: str, start: int, stop: int) -> bytes:
     """Returns the slices from `start` to before `stop`, end to end.
 
     Args:
         path: a file by `write_slices`.
-        number: how many slices it has.
         start: first slice.
         stop: the slice after the last one.
     """
+    offsets = _header(stop - start)
     with storage.open_file(path) as file:
-        offsets = _header(number).unpack(file.read(_header_size(number)))
-        file.seek(offsets[start])
-        return file.read(offsets[stop] - offsets[start])
+        file.seek(_header_size(start) - _OFFSET.size)
+        first, *_, last = offsets.unpack(file.read(offsets.size))
+        file.seek(first)
+        return file.read(last - first)
 
 
 def _header(number: int) -> struct.Struct:

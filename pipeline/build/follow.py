@@ -7,13 +7,14 @@ for each finished block.
 
 import contextlib
 import json
+import math
 import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from absl import logging
 
-from pipeline.blocks.count_block import count_groups, group_size
+from pipeline.blocks.count_block import group_size
 from pipeline.blocks.inventory import STATUS, VERBS
 from pipeline.common import storage
 from pipeline.common.progress import Progress
@@ -104,10 +105,10 @@ class _Follower:
         """Returns the lines and the reports of a verb in all."""
         lines, blocks = status["lines"], status["blocks"]
         if verb == "CountWords":
-            size = group_size(blocks["train"])
+            size = group_size(blocks["train"], self._block_lines)
             return {
                 "lines": lines["train"],
-                "reports": count_groups(blocks["train"]),
+                "reports": math.ceil(blocks["train"] / size),
                 "lines_per_report": size * self._block_lines,
             }
         return {

@@ -33,6 +33,7 @@ class CountWords(beam.PTransform):
         pairs_folder: output folder of `CleanPairs`.
         folder: for the counts.
         done: folder of the reports.
+        block_lines: lines of a block.
         vocabularies: sides that are counted together, and words to keep, for each vocabulary.
         inventory: side input.
         shared: side inputs: what is held out and, if duplicates are dropped, the repeats.
@@ -44,6 +45,7 @@ class CountWords(beam.PTransform):
         folder: str,
         done: str,
         *,
+        block_lines: int,
         vocabularies: Sequence[tuple[tuple[str, ...], int | None]],
         inventory: AsSideInput,
         shared: Sequence[AsSideInput],
@@ -51,6 +53,7 @@ class CountWords(beam.PTransform):
         super().__init__()
         self._step = Step("CountWords", CountGroup(pairs_folder, folder), done, CountReport)
         self._folder = folder
+        self._block_lines = block_lines
         self._vocabularies = vocabularies
         self._inventory = inventory
         self._shared = shared
@@ -60,7 +63,7 @@ class CountWords(beam.PTransform):
         pipeline = cleaned.pipeline
         counted = (
             cleaned
-            | "NumberGroups" >> beam.FlatMap(_number_group)
+            | "NumberGroups" >> beam.FlatMap(_number_group, self._block_lines)
             | "GroupBlocks" >> beam.GroupByKey()
             | "MakeGroups" >> beam.MapTuple(_make_group)
             | "CountGroups" >> ProcessBlocks(self._step, *self._shared)
@@ -81,8 +84,9 @@ class CountWords(beam.PTransform):
 
     def _plan(self, inventory: Inventory, report: CountReport, *_: Any) -> Counted:
         blocks = inventory.blocks["train"]
+        size = group_size(blocks, self._block_lines)
         merged = (
-            MergedCounts(self._folder, sides, blocks, learned_words)
+            MergedCounts(self._folder, sides, blocks, size, learned_words)
             for sides, learned_words in self._vocabularies
         )
         return Counted(report, tuple(merged))
@@ -103,11 +107,11 @@ def _list_ranges(counted: Counted | Stop) -> Iterator[tuple[MergedCounts, int]]:
                 yield counts, number
 
 
-def _number_group(cleaned: Any) -> Iterator[Any]:
+def _number_group(cleaned: Any, block_lines: int) -> Iterator[Any]:
     if isinstance(cleaned, Stop) or cleaned[0].split != "train":
         return
     block, _ = cleaned
-    yield block.index // group_size(block.siblings), block
+    yield block.index // group_size(block.siblings, block_lines), block
 
 
 def _make_group(_: int, blocks: Any) -> BlockGroup:

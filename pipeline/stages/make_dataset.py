@@ -134,6 +134,7 @@ class MakeDataset(beam.PTransform):
                 job.folder("pairs"),
                 job.folder("counts"),
                 job.done("CountWords"),
+                block_lines=self._job.config.block_lines,
                 vocabularies=[(plan.sides, LIMITS.get(plan.kind)) for plan in plans],
                 inventory=inventory,
                 shared=training,

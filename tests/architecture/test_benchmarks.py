@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pipeline.cleaning.deduplication import count_ranges
 from tests.architecture.source import ROOT
 from tests.benchmarks import (
     host_tables,
@@ -19,6 +20,7 @@ from tests.benchmarks import (
     recipes,
     record,
     record_tables,
+    scale_tables,
     speed_tables,
 )
 from tests.benchmarks.optimisations import CHANGES
@@ -168,6 +170,23 @@ def test_preprocessing_tables(records: list[record.Record]) -> None:
     assert row[1:-1] == ["Hansard", "pipeline, 1 worker", "20", "40", "50,000", "40", "309", "3"]
     (row,) = cells(speed_tables.encoding())
     assert row[1:-1] == ["3,000", "2,000", "98.6%"]
+
+
+def test_scale_tables(records: list[record.Record]) -> None:
+    phases = {"CleanPairs": {"seconds": 60.4, "driver": 1.5, "worker 1": 50.0}}
+    memory = {"driver_memory": 150.2, "worker_memory": 301.0}
+    results = {"wall": 99.9, "cpu": 2.0, "lines": 100_000, **memory, "phases": phases}
+    flags = {"pairs": 50_000, "workers": 2}
+    records.append({**make_record("scale", results), "flags": flags})
+    (row,) = cells(scale_tables.scale())
+    assert row[1:-1] == ["50,000", "2", "99.9", "20", "150", "301"]
+    assert cells(scale_tables.scale_phases()) == [["50,000", "CleanPairs", "60", "2", "50", ""]]
+
+
+def test_a_billion_pairs_on_paper_are_the_codes_own_constants() -> None:
+    rows = {row[0]: row for row in cells(scale_tables.scale_on_paper())}
+    assert rows["MarkDuplicates"][1] == str(count_ranges(scale_tables.PAIRS)) == "512"
+    assert rows["CleanPairs"][1] == "5,000" and rows["ReadBlocks"][2] == "250 GB"
 
 
 def test_optimisations_are_kept_or_rejected(records: list[record.Record]) -> None:

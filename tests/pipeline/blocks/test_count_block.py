@@ -37,7 +37,7 @@ def count(folder: Path, *blocks: list[Pair], heldout: tuple[str | Pair, ...] = (
 
 
 def merge(folder: Path, *sides: str, blocks: int, limit: int | None = None) -> MergedCounts:
-    merged = MergedCounts(str(folder), sides, blocks, limit)
+    merged = MergedCounts(str(folder), sides, blocks, 1, limit)
     for number in range(merged.ranges):
         merged.merge(number)
     return merged
@@ -91,13 +91,16 @@ def test_finished_ranges_are_not_merged_again(tmp_path: Path) -> None:
     assert merge(tmp_path, "source", blocks=1).read() == before
 
 
-@pytest.mark.parametrize(("blocks", "size"), [(1, 1), (127, 1), (128, 2), (2_250, 16)])
+@pytest.mark.parametrize(
+    ("blocks", "block_lines", "size"),
+    [(1, 20_000, 1), (127, 20_000, 1), (128, 20_000, 2), (2_250, 20_000, 16), (5_000, 200_000, 1)],
+)
 def test_large_corpora_are_counted_in_groups_that_still_occupy_many_workers(
-    blocks: int, size: int
+    blocks: int, block_lines: int, size: int
 ) -> None:
-    assert group_size(blocks) == size
+    assert group_size(blocks, block_lines) == size
 
 
 def test_what_was_counted_is_small_enough_to_cross_a_shuffle() -> None:
-    merged = MergedCounts("folder", ("source",), 50_000, 1 << 18)
+    merged = MergedCounts("folder", ("source",), 50_000, 1, 1 << 18)
     assert len(repr(Counted(CountReport(1, {}), (merged,)))) < 300

@@ -129,6 +129,7 @@ def count(p: beam.Pipeline, folder: Path, blocks: list[Block], heldout: Any) -> 
         str(folder),
         str(folder),
         f"{folder}/done",
+        block_lines=3,
         vocabularies=[(("source",), None), (("target",), 2)],
         inventory=singleton(p, "Inventory", Inventory((), {}, {"train": 3})),
         shared=[heldout],
