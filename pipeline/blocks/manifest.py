@@ -71,7 +71,16 @@ def _split(name: str, reports: Sequence[EncodeReport], final: str) -> Split:
         return Split(name, pairs, shards, clean_text=clean_text)
     texts = text_paths(name)
     checksums = [hashlib.sha256(storage.read(f"{final}/{text}")).hexdigest() for text in texts]
-    return Split(name, pairs, shards, *texts, *checksums, clean_text)
+    return Split(
+        name,
+        pairs,
+        shards,
+        source_text=texts[0],
+        target_text=texts[1],
+        source_sha256=checksums[0],
+        target_sha256=checksums[1],
+        clean_text=clean_text,
+    )
 
 
 def count_pairs(

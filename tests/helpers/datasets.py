@@ -5,6 +5,7 @@ import dataclasses
 import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from pipeline.corpora.builtin import generate_pairs
 from pipeline.dataset.schema import (
@@ -114,11 +115,11 @@ def _write_split(directory: Path, name: str, pairs: Sequence[TextPair]) -> Split
         for part in range(SHARDS_PER_BUCKET)
         if (members := bucket[part::SHARDS_PER_BUCKET])
     ]
-    texts = {} if name == "train" else _write_texts(directory, name, kept)
+    texts: dict[str, Any] = {} if name == "train" else _write_texts(directory, name, kept)
     return Split(name, len(kept), tuple(shards), **texts)
 
 
-def _write_texts(directory: Path, name: str, pairs: Sequence[TextPair]) -> dict[str, str]:
+def _write_texts(directory: Path, name: str, pairs: Sequence[TextPair]) -> dict[str, Any]:
     """Writes the raw text of a split and returns the paths as `Split` takes them."""
     texts = {}
     for side, sentences in zip(("source", "target"), zip(*pairs, strict=True), strict=True):
