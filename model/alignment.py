@@ -38,5 +38,8 @@ def align_tokens(
 
 
 def default_alignment_layer(decoder_layers: int) -> int:
-    """Returns the last layer but one, which aligns best (Garg et al. 2019, §4.1), or the only."""
-    return max(1, decoder_layers - 1)
+    """Returns the last layer but one, the best of deep decoders (Garg et al. 2019), else the last.
+
+    In a decoder of two layers the first one hardly aligns.
+    """
+    return decoder_layers - 1 if decoder_layers > 2 else decoder_layers

@@ -232,7 +232,7 @@ class AlignmentConfig:
     alignment_layer: int = setting(
         0,
         "Decoder layer, from 1, whose attention aligns words, as the mean of its heads; 0 for the "
-        "last but one.",
+        "last but one, or of at most two the last.",
     )
 
     def __post_init__(self) -> None:

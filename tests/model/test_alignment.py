@@ -59,8 +59,8 @@ def test_a_layer_s_heads_are_averaged(transformer: Transformer, layer: int, inde
     np.testing.assert_allclose(attention.sum(axis=-1), 1.0, atol=1e-5)
 
 
-def test_the_default_is_the_last_layer_but_one_or_the_only_one() -> None:
-    assert [default_alignment_layer(layers) for layers in (1, 2, 6)] == [1, 1, 5]
+def test_the_default_is_the_last_layer_but_one_and_the_last_of_a_shallow_decoder() -> None:
+    assert [default_alignment_layer(layers) for layers in (1, 2, 3, 6)] == [1, 2, 2, 5]
 
 
 def test_tokens_are_scored_too(transformer: Transformer) -> None:
