@@ -13,13 +13,15 @@ class FailedJobError(ResumableError, RuntimeError):
 
 
 def explain(error: Exception, page: str = "") -> FailedJobError:
-    """Returns what a job's error says at its end, where a worker's traceback names the exception.
+    """Returns which exception a worker's traceback names, or else how a job's error begins.
 
     `--verbosity=1` shows all of it.
     """
     logging.debug("%s", error)
-    lines = [line for line in str(error).split("\n") if line.strip() and not line[0].isspace()]
-    reason = next(reversed(lines), "the engine gave no reason").strip()
+    _, has_traceback, traceback = str(error).rpartition("Traceback (most recent call last):")
+    lines = [line for line in traceback.split("\n") if line.strip() and not line[0].isspace()]
+    whole = " ".join(str(error).split())
+    reason = (lines[0] if has_traceback and lines else whole) or "the engine gave no reason"
     see = f"see {page}; " if page else ""
     return FailedJobError(f"the job failed: {reason[:_LONGEST_REASON]}; {see}{TO_CONTINUE}")
 

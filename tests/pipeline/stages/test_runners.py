@@ -135,6 +135,7 @@ class DataflowRuntimeException(Exception):
             '  File "x.py", line 3\nOSError: [Errno 28] No space left on device\n',
             "OSError: [Errno 28] No space left on device",
         ),
+        ("Error:\nWorkflow failed.\n\tat x.go", "Error: Workflow failed. at x.go"),
         ("", "the engine gave no reason"),
         ("x" * 900, "x" * 300),
     ],
