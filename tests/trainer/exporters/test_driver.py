@@ -39,7 +39,7 @@ def test_a_full_disk_is_one_line_and_leaves_the_earlier_export_alone(
         (directory / "half").write_text("the")
         raise error
 
-    monkeypatch.setattr(translator, "load_translator", lambda *_: (None, None))
+    monkeypatch.setattr(translator, "load_translator", lambda *_, **__: (None, None))
     monkeypatch.setattr(saved_model, "save_translator", fill_the_disk)
     (tmp_path / "e").mkdir()
     (tmp_path / "e/export.json").write_text("{}")

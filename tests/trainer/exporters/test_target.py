@@ -92,7 +92,7 @@ def test_loading_and_saving_both_go_by_the_flag(
 ) -> None:
     targets = []
 
-    def load(*_: Any) -> tuple[None, Any]:
+    def load(*_: Any, **__: Any) -> tuple[None, Any]:
         targets.append(current_target())
         return None, type("Checkpoint", (), {"step": 1, "sources": ()})
 

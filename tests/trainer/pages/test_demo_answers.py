@@ -18,7 +18,7 @@ def test_a_run_gives_all_hypotheses_and_attention_of_the_first_sentence(
     tiny_run: Run, translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loaded = translator, SimpleNamespace(step=1_200)
-    monkeypatch.setattr(translator_module, "load_translator", lambda *_: loaded)
+    monkeypatch.setattr(translator_module, "load_translator", lambda *_, **__: loaded)
     model = answer_with_run(tiny_run, TrainedModels(), tiny_run.search)
     assert (model.name, model.source_language) == ("run, step 1,200", "en")
     sentences = ["The old dog sleeps.", "word " * 60]
