@@ -10,8 +10,6 @@ os.environ["CUDA_VISIBLE_DEVICES"] = ""
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 os.environ["TF_ENABLE_ONEDNN_OPTS"] = "1"  # as in training, with which tests compare to the bit
 os.environ["TF_NUM_INTRAOP_THREADS"] = "1"
-# oneDNN's allocator doubles its memory whenever it needs more, up to the machine's, and keeps it.
-os.environ["TF_MKL_ALLOC_MAX_BYTES"] = str(2 << 30)
 
 import pytest
 

@@ -4,12 +4,11 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import keras
-
 from model.config import TransformerConfig
 from model.transformer import Transformer
 from pipeline.common.tables import format_table
 from trainer.paper.results import BASE, PaperRow, estimate_paper_flops
+from trainer.training.keras_hooks import never_allocating
 
 _HEADER = (
     "row",
@@ -66,7 +65,7 @@ def compare(
 
 def count_parameters(config: TransformerConfig, vocabulary_size: int) -> int:
     """Counts the trainable weights of the model, without allocating them."""
-    with keras.StatelessScope(initialize_variables=False):
+    with never_allocating():
         model = Transformer(config, vocabulary_size)
     return sum(math.prod(variable.shape) for variable in model.trainable_variables)
 

@@ -14,10 +14,29 @@ each of these exists in Keras and runs during `fit`:
   what the replicas report, which fails with several workers.
 - `Model._maybe_symbolic_build` builds the model from the mean of the workers' batches, which makes
   no sense for ids. Our models are built before `fit`.
+- The global attribute `uninitialized_variables` lists the variables that were created in a
+  `StatelessScope`. The next scope to end allocates them all, whether or not anything uses them.
 """
+
+import contextlib
+from collections.abc import Iterator
 
 import keras
 import tensorflow as tf
+from keras.src.backend.common import global_state
+
+_UNINITIALIZED = "uninitialized_variables"
+
+
+@contextlib.contextmanager
+def never_allocating() -> Iterator[None]:
+    """Creates variables that have a shape and no memory, for counting them."""
+    waiting = [*(global_state.get_global_attribute(_UNINITIALIZED) or ())]
+    try:
+        with keras.StatelessScope(initialize_variables=False):
+            yield
+    finally:
+        global_state.set_global_attribute(_UNINITIALIZED, waiting)
 
 
 class AdamHooks(keras.optimizers.Adam):

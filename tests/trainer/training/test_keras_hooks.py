@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from trainer.config import TrainingConfig
 from trainer.data.input_pipeline import distribute
-from trainer.training.keras_hooks import ModelHooks
+from trainer.training.keras_hooks import ModelHooks, never_allocating
 from trainer.training.optimizer import Adam
 from trainer.training.train_step import TrainingModel
 from trainer.training.update_loop import UpdateLoop
@@ -39,6 +39,21 @@ def test_keras_keeps_the_state_that_is_read() -> None:
     optimizer.build(variables)
     for state in ("_momentums", "_velocities", "_model_variables_moving_average"):
         assert [slot.shape for slot in getattr(optimizer, state)] == [(2,), (3,)], state
+
+
+def test_variables_to_be_counted_are_not_allocated_by_a_later_scope() -> None:
+    allocated = []
+
+    def initialize(shape: tuple[int, ...], dtype: str) -> Any:
+        allocated.append(shape)
+        return np.zeros(shape, dtype)
+
+    with never_allocating():
+        counted = keras.Variable(initialize, shape=(2, 3), dtype="float32")
+    assert counted.shape == (2, 3)
+    with keras.StatelessScope():
+        keras.Variable(initialize, shape=(5,), dtype="float32")
+    assert allocated == [(5,)]
 
 
 def test_no_other_class_overrides_a_private_part_of_keras() -> None:
