@@ -37,6 +37,7 @@ TRANSFORMER = TransformerConfig(
     max_positions=99,
     padding_embedding="zeros",
     target_space=True,
+    attention_window=5,
     attention_init_variance=0.75,
 )
 SEARCH = SearchConfig(
@@ -218,6 +219,7 @@ def test_run_json_holds_the_configuration_the_data_and_the_origin(
             "vocabularies": {"source": vocabulary, "target": vocabulary},
             "filled": "mean of both sides",
             "mixed_in": [],
+            "source_tag": "",
         },
         "origin": dataclasses.asdict(origin),
     }
