@@ -72,6 +72,8 @@ def _viewer(sentence: SentenceAttention) -> str:
 
 def _annotate(sentence: SentenceAttention) -> str:
     """Returns the translation, each word with the source word that it is linked to above it."""
+    if not sentence.links:  # a tree
+        return escape(sentence.translation)
     sources = dict((target, source) for source, target in sentence.links)
     source_words, words = _split(sentence.text), _split(sentence.translation)
     annotated = []
