@@ -27,7 +27,7 @@ def evaluate(run_dir: Path, *splits: str, **flags: object) -> dict[str, Any]:
 
 
 def run_command(module: str, flags: Mapping[str, object]) -> None:
-    """Runs a command; if it fails, shows what it said and ends this program likewise."""
+    """Runs a command; if it fails, prints its output and exits with its code."""
     command = [sys.executable, "-m", module, *as_flags(flags)]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
